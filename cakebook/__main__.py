@@ -1,0 +1,5 @@
+"""`python -m cakebook`."""
+
+from cakebook.cli import main
+
+main()

@@ -1,0 +1,107 @@
+"""Printing: results on stdout, everything else on stderr, one line per error, and no traceback for what can be foreseen."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from cakebook.errors import BadArgument, Bug, CakeBookError, one_line
+from cakebook.model.query import Note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cakebook.service import Book
+
+
+def write(text: str) -> None:
+    """A result, on stdout. What the terminal's encoding cannot show becomes `?`."""
+    _put(sys.stdout, text)
+
+
+def note(text: str) -> None:
+    """Anything that is not the result, on stderr, as one line."""
+    _put(sys.stderr, one_line(text))
+
+
+def write_json(value: Any) -> None:
+    """A result as JSON; dataclasses become objects."""
+    plain = asdict(value) if hasattr(value, "__dataclass_fields__") else value
+    write(json.dumps(plain, ensure_ascii=False, indent=2))
+
+
+def _put(stream: Any, text: str) -> None:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def fail(error: CakeBookError, as_json: bool) -> int:
+    """Print an error and return its exit status."""
+    if as_json:
+        write_json(error.to_dict())
+    note(f"error: {error}")
+    return error.exit
+
+
+def run(app: Callable[..., Any], given: list[str]) -> int:
+    """Run the typer application on `given`; returns the exit status."""
+    as_json = "--json" in given or "--format=json" in given or ("--format", "json") in pairwise(given)
+    try:
+        status = _call(app, given)
+        sys.stdout.flush()
+        return status
+    except CakeBookError as error:
+        return fail(error, as_json)
+    except BrokenPipeError:  # the reader went away, as `| head` does; nothing more can be said on stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        note("interrupted")
+        return 130
+    except Exception as error:
+        if os.environ.get("CAKEBOOK_TRACEBACK"):
+            raise
+        hint = "please report it with the command line; CAKEBOOK_TRACEBACK=1 shows where"
+        return fail(Bug(f"{type(error).__name__}: {error}", hint=hint), as_json)
+
+
+def _call(app: Callable[..., Any], given: list[str]) -> int:
+    """Typer's own usage errors keep their text and get our form and exit status 2."""
+    import typer
+    from typer.exceptions import TyperException
+
+    # A help option is an annotated parameter like any other: typer loads pydantic for it, so it is there only when used.
+    asks = {"-h", "--help"}
+    names = sorted(asks) if not given or asks & set(given) else []
+    try:
+        result = app(
+            args=[a.encode("utf-8", "replace").decode() for a in given], standalone_mode=False, help_option_names=names
+        )
+    except TyperException as error:
+        text = getattr(error, "format_message", error.__str__)()
+        path = getattr(getattr(error, "ctx", None), "command_path", "cakebook")
+        raise BadArgument(text or "nothing to do", hint=f"see `{path} --help`") from None
+    except typer.Exit as error:
+        return int(error.exit_code)
+    except typer.Abort:
+        return 130
+    return result if isinstance(result, int) else 0
+
+
+def report_degraded(notes: tuple[Note, ...]) -> None:
+    """What is wrong with the answer as a whole, on stderr."""
+    for item in notes:
+        note(f"note: {item.text}")
+
+
+def ready(book: Book, sync: bool) -> None:
+    """Bring a stale or missing index of a small book up to date, with one line on stderr."""
+    if not sync:
+        return
+    done = book.sync_if_stale()
+    if done is not None and done.built:
+        note(f"synced: {done.entries} entries served, {len(done.withheld)} withheld")

@@ -1,0 +1,49 @@
+"""Gathering the facts that a verdict needs: the only place that reads `book/trust`, the founding list and the policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cakebook.gate.trust import Trust, read_trust
+from cakebook.model.review import Founding, Policy, TrustFacts
+from cakebook.repo.layout import FOUNDING, POLICY, VOCABULARY, BookSource
+from cakebook.repo.vocabulary import load_model, load_policy
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What holds for a whole book. `uncovered`: files that the anchor should cover and does not."""
+
+    trust: Trust
+    policy: Policy
+    founding: Founding | None
+    uncovered: tuple[str, ...]
+
+    def about(self, entry_id: str) -> TrustFacts:
+        """The facts about one entry."""
+        return TrustFacts(
+            serve=self.policy.serve,
+            founding=self.founding.entries if self.founding else None,
+            edition=self.founding.edition if self.founding else None,
+            anchor_reason=self.trust.reason,
+        )
+
+
+def gather(source: BookSource, pinned: frozenset[str]) -> Facts:
+    """Read what decides trust in `source`. `pinned`: roots that the user trusts beyond the shipped ones.
+
+    A policy or founding list that the anchor does not cover is not used: the default policy and no list stand in for it.
+    """
+    trust = read_trust(source, pinned)
+    if trust.anchor is None:
+        return Facts(trust, Policy(), None, ())
+    governed = [POLICY, FOUNDING, *source.paths(VOCABULARY)]
+    present = [p for p in governed if p in source.paths(p)]
+    covered = {p for p in present if trust.covers(p, source.read(p))}
+    missing = sorted(set(trust.anchor.files) - set(present))
+    uncovered = tuple(sorted([p for p in present if p not in covered] + missing))
+    policy = load_policy(source) if POLICY in covered else Policy()
+    if FOUNDING in covered:
+        return Facts(trust, policy, load_model(source, FOUNDING, Founding), uncovered)
+    reason = f"{FOUNDING} is not the file that the trust anchor covers: restore it, or run `cakebook founding update`"
+    return Facts(Trust(trust.anchor, trust.root, reason), policy, None, uncovered)

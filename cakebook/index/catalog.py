@@ -1,0 +1,248 @@
+"""The catalog of a generation: one SQLite file with cards, an FTS5 table of our own tokens, sections and exact names."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cakebook.errors import IndexCorrupt
+from cakebook.index.ranking import ranking
+from cakebook.model.terms import Vocabulary
+
+if TYPE_CHECKING:
+    from cakebook.index.chunks import Chunks
+
+SCHEMA = "cakebook-catalog-1"
+FIELDS = ("ids", "titles", "symptoms", "descriptions", "conditions", "sections")
+_TOKENS = "tokenize = \"unicode61 remove_diacritics 0 tokenchars '_:.-+/#&'\""
+_CREATE = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries (
+    rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, raw_sha TEXT NOT NULL, card TEXT NOT NULL
+);
+CREATE TABLE sections (
+    entry INTEGER NOT NULL, position INTEGER NOT NULL, title TEXT NOT NULL, source TEXT NOT NULL, prose TEXT NOT NULL,
+    PRIMARY KEY (entry, position)
+) WITHOUT ROWID;
+CREATE TABLE names (
+    name TEXT NOT NULL, kind TEXT NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY (name, kind, entry)
+) WITHOUT ROWID;
+CREATE INDEX names_entry ON names (entry);
+CREATE TABLE withheld (
+    path TEXT PRIMARY KEY, id TEXT NOT NULL, raw_sha TEXT NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE lexical USING fts5({", ".join(FIELDS)}, {_TOKENS});
+CREATE VIRTUAL TABLE terms USING fts5vocab(lexical, 'row');
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of an entry: canonical title, Markdown as written, prose without code."""
+
+    title: str
+    source: str
+    prose: str
+
+
+@dataclass(frozen=True)
+class WithheldEntry:
+    """An entry that the gate does not admit."""
+
+    id: str
+    path: str
+    code: str
+    reason: str
+
+
+class CatalogWriter:
+    """Writes the catalog of a generation under construction."""
+
+    def __init__(self, path: Path, *, fresh: bool) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        # The file is new and nobody reads it before it is complete: no journal is needed to protect it.
+        self._db.execute("PRAGMA journal_mode = OFF")
+        self._db.execute("PRAGMA synchronous = OFF")
+        if fresh:
+            self._db.executescript(_CREATE)
+        self._db.execute("BEGIN")
+
+    def known(self) -> dict[str, tuple[str, str, str]]:
+        """Path → (sha256 of the bytes, id, code of the reason if withheld) of everything in the catalog."""
+        rows = self._db.execute(
+            "SELECT path, raw_sha, id, '' FROM entries UNION ALL SELECT path, raw_sha, id, code FROM withheld"
+        )
+        return {path: (sha, entry_id, code) for path, sha, entry_id, code in rows}
+
+    def remove(self, path: str) -> None:
+        """Forget the entry at `path`."""
+        self._db.execute("DELETE FROM withheld WHERE path = ?", (path,))
+        for (rowid,) in self._db.execute("SELECT rowid FROM entries WHERE path = ?", (path,)).fetchall():
+            for table, column in (("entries", "rowid"), ("sections", "entry"), ("names", "entry"), ("lexical", "rowid")):
+                self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (rowid,))
+
+    def add(self, chunks: Chunks) -> None:
+        """Write an admitted entry."""
+        cursor = self._db.execute(
+            "INSERT INTO entries (id, path, raw_sha, card) VALUES (?, ?, ?, ?)",
+            (chunks.id, chunks.path, chunks.raw_sha, chunks.card),
+        )
+        row = cursor.lastrowid
+        marks = ", ".join("?" * (len(FIELDS) + 1))
+        self._db.execute(
+            f"INSERT INTO lexical (rowid, {', '.join(FIELDS)}) VALUES ({marks})", (row, *(chunks.fields[f] for f in FIELDS))
+        )
+        self._db.executemany(
+            "INSERT INTO sections VALUES (?, ?, ?, ?, ?)", [(row, i, *section) for i, section in enumerate(chunks.sections)]
+        )
+        self._db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(name, kind, row) for kind, name in chunks.names])
+
+    def withhold(self, item: WithheldEntry, raw_sha: str) -> None:
+        """Record an entry that is not admitted: its id and the reason, none of its text."""
+        self._db.execute("INSERT INTO withheld VALUES (?, ?, ?, ?, ?)", (item.path, item.id, raw_sha, item.code, item.reason))
+
+    def cards(self) -> list[dict[str, Any]]:
+        """All cards, by id."""
+        return [json.loads(card) for (card,) in self._db.execute("SELECT card FROM entries ORDER BY id")]
+
+    def withheld(self) -> list[WithheldEntry]:
+        """All entries that are not admitted, by id."""
+        return _withheld(self._db)
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Store a JSON value."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value, ensure_ascii=False)))
+
+    def meta(self, key: str) -> Any:
+        """A stored JSON value, None if there is none."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def close(self) -> None:
+        """Commit."""
+        self._db.execute("COMMIT")
+        self._db.close()
+
+    def abandon(self) -> None:
+        """Close without committing."""
+        self._db.close()
+
+
+class Catalog:
+    """Reads the catalog of a complete generation. Immutable: SQLite takes no locks and writes nothing beside the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._cards: dict[int, dict[str, Any]] = {}
+        self._vocabulary: Vocabulary | None = None
+        try:
+            uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
+            self._db = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            self._db.execute("SELECT count(*) FROM meta")
+        except sqlite3.Error as error:
+            raise self._corrupt(error) from None
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _corrupt(self, error: Exception) -> IndexCorrupt:
+        return IndexCorrupt(f"{self.path.name}: {error}", hint="run `cakebook sync --rebuild`")
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._corrupt(error) from None
+
+    def meta(self, key: str) -> Any:
+        """A stored JSON value, None if there is none."""
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return json.loads(rows[0][0]) if rows else None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary that the generation was built with."""
+        if self._vocabulary is None:
+            self._vocabulary = Vocabulary(self.meta("vocabulary") or {})
+        return self._vocabulary
+
+    def size(self) -> int:
+        """Admitted entries."""
+        return int(self._rows("SELECT count(*) FROM entries")[0][0])
+
+    def rows(self) -> list[int]:
+        """Row numbers of all entries, by id."""
+        return [row for (row,) in self._rows("SELECT rowid FROM entries ORDER BY id")]
+
+    def cards(self, rows: Iterable[int]) -> dict[int, dict[str, Any]]:
+        """Cards by row number; each is parsed once per process."""
+        wanted = list(rows)
+        new = [row for row in wanted if row not in self._cards]
+        for at in range(0, len(new), 500):
+            part = new[at : at + 500]
+            marks = ", ".join("?" * len(part))
+            for row, card in self._rows(f"SELECT rowid, card FROM entries WHERE rowid IN ({marks})", part):
+                self._cards[row] = json.loads(card)
+        return {row: self._cards[row] for row in wanted if row in self._cards}
+
+    def row_of(self, entry_id: str) -> int | None:
+        """The row of an entry, None if it is not admitted."""
+        rows = self._rows("SELECT rowid FROM entries WHERE id = ?", (entry_id,))
+        return int(rows[0][0]) if rows else None
+
+    def ids(self) -> list[str]:
+        """Ids of all admitted entries."""
+        return [row[0] for row in self._rows("SELECT id FROM entries ORDER BY id")]
+
+    def sections(self, row: int) -> tuple[Section, ...]:
+        """The sections of an entry, in order."""
+        found = self._rows("SELECT title, source, prose FROM sections WHERE entry = ? ORDER BY position", (row,))
+        return tuple(Section(*r) for r in found)
+
+    def withheld(self) -> list[WithheldEntry]:
+        """Entries that the gate does not admit, by id."""
+        try:
+            return _withheld(self._db)
+        except sqlite3.Error as error:
+            raise self._corrupt(error) from None
+
+    def match(self, words: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """Rows that hold any of `words`, best first, with their weighted BM25 (higher is better)."""
+        if not words:
+            return []
+        weights = ", ".join(str(float(ranking()["fields"][f])) for f in FIELDS)
+        query = " OR ".join(f'"{word}"' for word in words)
+        return [
+            (row, -score)
+            for row, score in self._rows(
+                f"SELECT rowid, bm25(lexical, {weights}) AS s FROM lexical WHERE lexical MATCH ? ORDER BY s, rowid LIMIT ?",
+                (query, limit),
+            )
+        ]
+
+    def frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """Number of entries that hold each word; words that none holds are absent."""
+        if not words:
+            return {}
+        marks = ", ".join("?" * len(words))
+        return dict(self._rows(f"SELECT term, doc FROM terms WHERE term IN ({marks})", [w.lower() for w in words]))
+
+    def words_of(self, row: int) -> frozenset[str]:
+        """All search tokens of an entry."""
+        rows = self._rows(f"SELECT {' || char(32) || '.join(FIELDS)} FROM lexical WHERE rowid = ?", (row,))
+        return frozenset(rows[0][0].split()) if rows else frozenset()
+
+    def named(self, names: Sequence[str]) -> list[tuple[str, str, int]]:
+        """(name, kind, row) for every entry that carries one of `names` (case-folded) as id, API or error code."""
+        if not names:
+            return []
+        marks = ", ".join("?" * len(names))
+        return [tuple(r) for r in self._rows(f"SELECT name, kind, entry FROM names WHERE name IN ({marks})", list(names))]
+
+
+def _withheld(db: sqlite3.Connection) -> list[WithheldEntry]:
+    return [WithheldEntry(*row) for row in db.execute("SELECT id, path, code, reason FROM withheld ORDER BY id, path")]

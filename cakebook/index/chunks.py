@@ -1,0 +1,92 @@
+"""What an entry becomes in the index: a card for filters and labels, tokens for search, sections for packs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from cakebook.index.catalog import FIELDS
+from cakebook.model.entry import Condition, Entry
+from cakebook.model.review import Verdict
+from cakebook.repo.entries import EntryFile
+from cakebook.text import tokens
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """One admitted entry, ready to be written.
+
+    `card`: JSON of everything that filters and answers need. `fields`: column → tokens joined by spaces. `sections`:
+    (title, Markdown, prose). `names`: (kind, name in lower case) for exact look-up, kind one of id, api, code.
+    """
+
+    id: str
+    path: str
+    digest: str
+    raw_sha: str
+    card: str
+    fields: dict[str, str]
+    sections: tuple[tuple[str, str, str], ...]
+    names: tuple[tuple[str, str], ...]
+
+
+def chunk(file: EntryFile, entry: Entry, verdict: Verdict, raw_sha: str) -> Chunks:
+    """The chunks of an entry that the gate admits."""
+    sections = tuple((s.title, s.source, s.prose) for s in file.document.sections)
+    bodies = {title: source for title, source, _ in reversed(sections)}
+    conditions = [*entry.applies_when, *entry.avoid_when]
+    fields = {
+        "ids": [entry.id, *entry.apis, *entry.error_codes],
+        "titles": [entry.title, entry.title_zh],
+        "symptoms": [*entry.symptoms, *entry.symptoms_zh],
+        "descriptions": [entry.description, entry.description_zh, bodies.get("Summary", ""), bodies.get("摘要", "")],
+        "conditions": [text for c in conditions for text in (c.text, c.text_zh)],
+        "sections": [source for title, source, _ in sections if title not in ("Summary", "摘要", "Check", "Sources")],
+    }
+    return Chunks(
+        id=entry.id,
+        path=file.path,
+        digest=verdict.digest,
+        raw_sha=raw_sha,
+        card=json.dumps(_card(entry, verdict, bodies), ensure_ascii=False, sort_keys=True),
+        fields={name: " ".join(w for text in fields[name] for w in tokens.words(text)) for name in FIELDS},
+        sections=sections,
+        names=tuple(_names(entry)),
+    )
+
+
+def _card(entry: Entry, verdict: Verdict, bodies: dict[str, str]) -> dict[str, Any]:
+    plain = (
+        "id", "title", "title_zh", "description", "description_zh", "kind", "dsl", "targets", "toolchain", "dtypes",
+        "operators", "stages", "bottlenecks", "apis", "error_codes", "requires", "related", "conflicts_with", "supersedes",
+        "variant_of", "stale_after",
+    )  # fmt: skip
+    return {
+        **{name: getattr(entry, name) for name in plain},
+        "digest": verdict.digest,
+        "tier": verdict.tier,
+        "lifecycle": verdict.lifecycle,
+        "why": [{"code": r.code, "text": r.text} for r in verdict.reasons],
+        "summary": bodies.get("Summary", ""),
+        "summary_zh": bodies.get("摘要", ""),
+        "applies_when": [_condition(c) for c in entry.applies_when],
+        "avoid_when": [_condition(c) for c in entry.avoid_when],
+        "sources": [{"id": s.id, "resource": s.resource, "title": s.title, "license": s.license} for s in entry.sources],
+        "missing_evidence": [f"{item.id}: {', '.join(item.missing())}" for item in entry.evidence if item.missing()],
+    }
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    return {"text": condition.text, "text_zh": condition.text_zh, "match": condition.match}
+
+
+def _names(entry: Entry) -> list[tuple[str, str]]:
+    names = [("id", entry.id.casefold())]
+    for api in entry.apis:
+        names.append(("api", api.casefold()))
+        last = api.replace("::", ".").rsplit(".", 1)[-1]
+        if last != api and tokens.is_identifier(last):  # `InitBuffer` finds `TPipe::InitBuffer`; `load` is only a word
+            names.append(("api", last.casefold()))
+    names += [("code", code.casefold()) for code in entry.error_codes]
+    return list(dict.fromkeys(names))

@@ -1,0 +1,290 @@
+"""Generations: immutable folders, one of which `CURRENT` names.
+
+    index/CURRENT               the id of the served generation
+    index/SOURCE                what the generation was built from: signature of the files, or the pinned revision
+    index/<id>/manifest.json    what it is
+    index/<id>/catalog.sqlite   what it holds
+    index/<id>/lock             held (shared) by every reader
+
+A generation is built beside the others, moved into place complete, and only then named by `CURRENT`, so that a reader sees
+the old one or the new one, whatever happens to the builder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+from cakebook.errors import IndexCorrupt, IndexIncompatible, IndexMissing, StoreIO
+from cakebook.index.catalog import SCHEMA, Catalog
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows refuses to delete an open file by itself
+    fcntl = None
+
+CATALOG = "catalog.sqlite"
+MANIFEST = "manifest.json"
+LOCK = "lock"
+BUILDING = ".building-"
+VERIFY_LIMIT = 8 * 1024 * 1024
+"""Catalogs up to this size (bytes) are hashed whenever they are opened; larger ones by `status --verify`."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a generation is. `content` digests what is served; `generation` all that can change an answer."""
+
+    schema: str
+    generation: str
+    book: str
+    commit: str | None
+    dirty: bool
+    trust_n: int | None
+    edition: int | None
+    policy_digest: str
+    vocabulary_digest: str
+    ranking_digest: str
+    code_schema: str
+    embedder: dict[str, Any] | None
+    content: str
+    entries: int
+    vectors: int
+    withheld: int
+    built_at: str
+    files: dict[str, str]
+
+    def identity(self) -> str:
+        """First 16 hex of the sha256 of the canonical JSON without `generation`, `built_at` and `files`."""
+        fields = asdict(self)
+        for name in ("generation", "built_at", "files"):
+            del fields[name]
+        return sha256(canonical_json(fields)).hexdigest()[:16]
+
+
+def canonical_json(value: Any) -> bytes:
+    """JSON with sorted keys and no spaces, UTF-8: equal values give equal bytes."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True)
+class BuiltFrom:
+    """`signature` of the files that were read, or the `revision` to which the index is pinned."""
+
+    generation: str
+    signature: str
+    revision: str | None = None
+
+
+class Generation:
+    """An opened generation. Holds a shared lock, so that no builder removes it; close it when done."""
+
+    def __init__(self, manifest: Manifest, catalog: Catalog, lock: IO[bytes] | None) -> None:
+        self.manifest, self.catalog, self._lock = manifest, catalog, lock
+
+    def close(self) -> None:
+        self.catalog.close()
+        if self._lock is not None:
+            self._lock.close()
+
+
+class Store:
+    """The folder of all generations of one book."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def current(self) -> str | None:
+        """The id that `CURRENT` names, None if there is none."""
+        try:
+            return (self.folder / "CURRENT").read_text("utf-8").strip() or None
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def built_from(self) -> BuiltFrom | None:
+        """What the current generation was built from, None if that is not known."""
+        try:
+            data = json.loads((self.folder / "SOURCE").read_text("utf-8"))
+            return BuiltFrom(str(data["generation"]), str(data["signature"]), data.get("revision"))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def manifest(self, generation: str) -> Manifest:
+        """The manifest of a generation.
+
+        Raises:
+            IndexMissing: there is none.
+            IndexIncompatible: another release wrote it.
+            IndexCorrupt: it cannot be read or does not match its own id.
+        """
+        path = self.folder / generation / MANIFEST
+        try:
+            data = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise IndexMissing(f"generation {generation} is gone", hint="run `cakebook sync`") from None
+        except (OSError, ValueError) as error:
+            raise IndexCorrupt(f"{MANIFEST} of {generation}: {error}", hint="run `cakebook sync --rebuild`") from None
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise IndexIncompatible("the index was written by another release", hint="run `cakebook sync`")
+        try:
+            manifest = Manifest(**data)
+        except TypeError as error:
+            raise IndexCorrupt(f"{MANIFEST} of {generation}: {error}", hint="run `cakebook sync --rebuild`") from None
+        if manifest.identity() != manifest.generation or manifest.generation != generation:
+            raise IndexCorrupt(f"{MANIFEST} of {generation} does not match its id", hint="run `cakebook sync --rebuild`")
+        return manifest
+
+    def open(self) -> Generation:
+        """Open the current generation.
+
+        Raises:
+            IndexMissing, IndexIncompatible, IndexCorrupt: see `manifest`; also when a file does not match its digest.
+        """
+        for _ in range(3):  # a builder may remove the one just read about; then CURRENT names another
+            generation = self.current()
+            if generation is None:
+                raise IndexMissing("this book has no index yet", hint="run `cakebook sync`")
+            lock = _shared_lock(self.folder / generation / LOCK)
+            try:
+                manifest = self.manifest(generation)
+                self.verify(manifest, VERIFY_LIMIT)
+                return Generation(manifest, Catalog(self.folder / generation / CATALOG), lock)
+            except IndexMissing:
+                if lock is not None:
+                    lock.close()
+                if self.current() == generation:
+                    raise
+            except BaseException:
+                if lock is not None:
+                    lock.close()
+                raise
+        raise IndexMissing("the index changes faster than it can be read", hint="try again")
+
+    def verify(self, manifest: Manifest, limit: int | None = None) -> None:
+        """Compare the files of a generation (up to `limit` bytes each) with the manifest.
+
+        Raises:
+            IndexCorrupt: one is missing or differs.
+        """
+        for name, digest in manifest.files.items():
+            path = self.folder / manifest.generation / name
+            try:
+                if limit is not None and path.stat().st_size > limit:
+                    continue
+                same = file_digest(path) == digest
+            except OSError as error:
+                raise IndexCorrupt(f"{name}: {error.strerror}", hint="run `cakebook sync --rebuild`") from None
+            if not same:
+                raise IndexCorrupt(f"{name} does not match its digest", hint="run `cakebook sync --rebuild`")
+
+    @contextlib.contextmanager
+    def building(self) -> Iterator[Path]:
+        """A new empty folder for a generation under construction; leftovers of dead builders are removed first."""
+        for leftover in self.folder.glob(BUILDING + "*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        folder = self.folder / f"{BUILDING}{os.getpid()}"
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def install(self, building: Path, manifest: Manifest) -> None:
+        """Write the manifest, make the files durable and move the folder to its place."""
+        (building / LOCK).touch()
+        (building / MANIFEST).write_bytes(canonical_json(asdict(manifest)))
+        for path in building.iterdir():
+            _fsync(path)
+        _fsync(building)
+        final = self.folder / manifest.generation
+        if final.exists():  # a damaged or half-removed namesake
+            shutil.rmtree(final)
+        building.rename(final)
+        _fsync(self.folder)
+
+    def switch(self, built: BuiltFrom) -> None:
+        """Name another generation as the served one. `SOURCE` follows: without it the index only counts as stale."""
+        self._replace("CURRENT", built.generation.encode() + b"\n")
+        self.record(built)
+
+    def record(self, built: BuiltFrom) -> None:
+        """Write down what the current generation was built from."""
+        self._replace("SOURCE", canonical_json(asdict(built)))
+
+    def prune(self, keep: set[str]) -> None:
+        """Remove generations that are neither in `keep` nor open in any process."""
+        for folder in self.folder.iterdir():
+            if folder.is_dir() and folder.name not in keep and not folder.name.startswith(BUILDING):
+                lock = _exclusive_lock(folder / LOCK)
+                if lock is not None:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    lock.close()
+
+    def _replace(self, name: str, data: bytes) -> None:
+        temporary = self.folder / f"{name}.new"
+        with temporary.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(self.folder / name)
+        _fsync(self.folder)
+
+
+@contextlib.contextmanager
+def store_errors() -> Iterator[None]:
+    """Turn operating-system errors of a build into `StoreIO`."""
+    try:
+        yield
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        hint = "free some space, mend the permissions, or set CAKEBOOK_STATE to a writable folder"
+        raise StoreIO(f"{where}{error.strerror or error}", hint=hint) from None
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file, in hex."""
+    digest = sha256()
+    with path.open("rb") as stream:
+        while part := stream.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _shared_lock(path: Path) -> IO[bytes] | None:
+    if fcntl is None:
+        return None
+    try:
+        stream = path.open("rb")
+    except OSError:
+        return None  # gone, or on a medium without it: the manifest decides
+    with contextlib.suppress(OSError):  # being removed right now, or a file system without locks
+        fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    return stream
+
+
+def _exclusive_lock(path: Path) -> IO[bytes] | None:
+    """The lock, None if a reader holds it."""
+    stream = path.open("ab")
+    if fcntl is not None:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            stream.close()
+            return None
+    return stream
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

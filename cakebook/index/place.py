@@ -1,0 +1,66 @@
+"""Where a book's index lies, and whether it is older than the book: everything a search asks before it opens one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from cakebook.index.catalog import SCHEMA
+from cakebook.index.generation import Store
+from cakebook.index.ranking import ranking_digest
+from cakebook.repo.head import git_folder, head_commit
+from cakebook.repo.layout import JUDGED, FolderSource
+from cakebook.settings import SHIPPED_ROOTS, Settings
+
+SMALL_BOOK = 500
+"""Entries up to which a stale index is brought up to date before a command-line search."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """`store`: the index folder. `local`: it lies in the book itself. `writable`: it can be built there."""
+
+    root: Path
+    store: Store
+    local: bool
+    writable: bool
+
+
+def place(root: Path, settings: Settings) -> Place:
+    """The index of the book at `root`: inside it, or in the state folder if the book cannot be written."""
+    local = root / ".cakebook" / "index"
+    if _can_create(local):
+        return Place(root, Store(local), True, True)
+    outside = settings.state_folder("index-" + sha256(str(root.resolve()).encode()).hexdigest()[:16]) / "index"
+    if (local / "CURRENT").is_file() and not (outside / "CURRENT").is_file():
+        return Place(root, Store(local), True, False)  # a read-only medium that carries its index
+    return Place(root, Store(outside), False, _can_create(outside))
+
+
+def signature(root: Path, settings: Settings) -> tuple[str, int]:
+    """A digest of what decides the index, taken from file status (no file is read), and the number of entries.
+
+    It covers name, size and time of every entry and governed file, HEAD, the believed roots and this release's own data.
+    """
+    source = FolderSource(root)
+    lines = [SCHEMA, ranking_digest(), *sorted(settings.trust_roots), str(head_commit(root)), str(git_folder(root) is not None)]
+    status = SHIPPED_ROOTS.stat()
+    lines.append(f"{status.st_size} {status.st_mtime_ns}")
+    entries = 0
+    found = []
+    for prefix in JUDGED:
+        for path, stat in source.stats(prefix):
+            entries += prefix == "entries" and path.endswith(".md")
+            found.append(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\0{stat.st_ctime_ns}\0{stat.st_ino}")
+    lines += sorted(found)
+    return sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest(), entries
+
+
+def _can_create(folder: Path) -> bool:
+    """Whether `folder` can be written, or created under its nearest existing parent."""
+    for candidate in (folder, *folder.parents):
+        if candidate.exists():
+            return candidate.is_dir() and os.access(candidate, os.W_OK | os.X_OK)
+    return False

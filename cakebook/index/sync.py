@@ -1,0 +1,259 @@
+"""Building a generation from a book: read, judge, chunk what changed, verify, switch."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from filelock import FileLock, Timeout
+
+from cakebook.errors import IndexBusy, IndexCorrupt, IndexIncompatible, IndexMissing, NotABook
+from cakebook.gate.facts import Facts, gather
+from cakebook.gate.verdict import verdict
+from cakebook.index.catalog import SCHEMA, CatalogWriter, WithheldEntry
+from cakebook.index.chunks import chunk
+from cakebook.index.generation import CATALOG, BuiltFrom, Manifest, canonical_json, file_digest, store_errors
+from cakebook.index.place import Place, signature
+from cakebook.index.ranking import ranking_digest
+from cakebook.model.review import EntryBytes
+from cakebook.model.terms import Vocabulary
+from cakebook.repo.entries import EntryFile, read_entry
+from cakebook.repo.git import Repository
+from cakebook.repo.layout import JUDGED, VOCABULARY, BookSource, FolderSource, entry_paths
+from cakebook.repo.vocabulary import load_vocabulary
+from cakebook.settings import Settings
+
+LOCK_SECONDS = 30.0
+DUPLICATE = "duplicate-id"
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What a sync did. `built` is False when the book had not changed."""
+
+    generation: str
+    built: bool
+    entries: int
+    withheld: tuple[WithheldEntry, ...]
+    changed: int
+    commit: str | None
+    dirty: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Plan:
+    """What was read from the book before anything is written."""
+
+    source: BookSource
+    facts: Facts
+    commit: str | None
+    dirty: bool
+    signature: str
+    revision: str | None
+    raw: dict[str, bytes] = field(default_factory=dict)
+
+
+def step(_name: str) -> None:
+    """Called between the steps of a build; the crash tests kill the process here."""
+
+
+def sync(place: Place, settings: Settings, *, revision: str | None = None, rebuild: bool = False) -> SyncReport:
+    """Bring the index up to date with the work tree, or with `revision`. Readers keep the generation they opened.
+
+    `rebuild` starts from nothing instead of from the last generation; the result is the same.
+
+    Raises:
+        IndexBusy: another process holds the builder's lock for longer than `LOCK_SECONDS`.
+        StoreIO: writing failed; the served generation is as it was.
+        Unreadable, BookFileInvalid, AnchorInvalid, BadRevision, GitFailed, NotABook: the book cannot be read.
+    """
+    store = place.store
+    with store_errors():
+        store.folder.mkdir(parents=True, exist_ok=True)
+        ignore = store.folder.parent / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+    lock = FileLock(store.folder / "build.lock")
+    with store_errors():
+        try:
+            lock.acquire(timeout=LOCK_SECONDS)
+        except Timeout:
+            raise IndexBusy(
+                f"another process has been building the index for {LOCK_SECONDS:.0f} seconds", hint="wait for it, or stop it"
+            ) from None
+        try:
+            return _sync(place, settings, revision, rebuild)
+        finally:
+            lock.release()
+
+
+def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool) -> SyncReport:
+    plan = _read(place, settings, revision)
+    step("read")
+    with place.store.building() as folder:
+        step("folder")
+        previous = None if rebuild else _previous(place)
+        catalog = folder / CATALOG
+        if previous:
+            shutil.copyfile(place.store.folder / previous.generation / CATALOG, catalog)
+        writer = CatalogWriter(catalog, fresh=previous is None)
+        step("catalog")
+        try:
+            changed = _write_entries(writer, plan)
+            step("entries")
+            manifest = _manifest(writer, plan, previous)
+            withheld = tuple(writer.withheld())
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close()
+        step("closed")
+        built = BuiltFrom(manifest.generation, plan.signature, plan.revision)
+        current = place.store.current()
+        unchanged = previous is not None and previous.generation == manifest.generation == current
+        if not unchanged:
+            manifest = _with_files(manifest, {CATALOG: file_digest(catalog)})
+            place.store.install(folder, manifest)
+            step("installed")
+            place.store.verify(manifest)
+            place.store.switch(built)
+            step("switched")
+            place.store.prune({manifest.generation, current or ""})
+            step("pruned")
+        else:
+            place.store.record(built)
+    return SyncReport(
+        manifest.generation, not unchanged, manifest.entries, withheld, changed, plan.commit, plan.dirty, _notes(plan)
+    )
+
+
+def _read(place: Place, settings: Settings, revision: str | None) -> _Plan:
+    repository = Repository.around(place.root)
+    source: BookSource
+    if revision is not None:
+        if repository is None:
+            raise NotABook(f"{place.root}: not in a Git repository, so it has no revisions", hint="leave out --rev")
+        source = repository.at(revision, JUDGED)
+        commit: str | None = source.commit
+        dirty, sign = False, f"revision {commit}"
+    else:
+        sign, _ = signature(place.root, settings)  # before reading: a change meanwhile makes the index stale, not wrong
+        source = FolderSource(place.root)
+        commit = repository.head() if repository else None
+        dirty = repository.differs(JUDGED) if repository else False
+    facts = gather(source, settings.trust_roots)
+    raw = {path: source.read(path) for path in entry_paths(source)}
+    return _Plan(source, facts, commit, dirty, sign, commit if revision is not None else None, raw)
+
+
+def _previous(place: Place) -> Manifest | None:
+    """The current generation if a new one can start as its copy."""
+    current = place.store.current()
+    if current is None:
+        return None
+    try:
+        manifest = place.store.manifest(current)
+        place.store.verify(manifest)
+    except (IndexMissing, IndexIncompatible, IndexCorrupt):
+        return None
+    return manifest if manifest.code_schema == SCHEMA else None
+
+
+def _write_entries(writer: CatalogWriter, plan: _Plan) -> int:
+    """Write what is new, edited or differently judged, drop what is gone; returns how many paths were touched."""
+    # A change of the trust facts changes verdicts without changing bytes.
+    facts_key = sha256(repr((plan.facts.about(""), plan.facts.trust.root)).encode()).hexdigest()
+    known = writer.known()
+    shas = {path: sha256(data).hexdigest() for path, data in plan.raw.items()}
+    same_facts = writer.meta("facts") == facts_key
+    kept = {p: old[1] for p, old in known.items() if same_facts and old[0] == shas.get(p) and old[2] != DUPLICATE}
+    parsed = {path: read_entry(path, data) for path, data in plan.raw.items() if path not in kept}
+    owners: dict[str, list[str]] = {}
+    for path in plan.raw:
+        owners.setdefault((kept.get(path) or parsed[path].id).casefold(), []).append(path)
+    doubles = {path for paths in owners.values() if len(paths) > 1 for path in paths}
+    for path in doubles & set(kept):
+        del kept[path]
+        parsed[path] = read_entry(path, plan.raw[path])
+    for path in set(known) - set(kept):
+        writer.remove(path)
+    for path in sorted(parsed):
+        _write_one(writer, plan.facts, parsed[path], shas[path], path in doubles)
+    writer.set_meta("facts", facts_key)
+    return len(parsed) + len(set(known) - set(plan.raw))
+
+
+def _write_one(writer: CatalogWriter, facts: Facts, file: EntryFile, raw_sha: str, double: bool) -> None:
+    def withhold(code: str, text: str) -> None:
+        writer.withhold(WithheldEntry(file.id, file.path, code, text), raw_sha)
+
+    if file.entry is None or file.problems:
+        first = file.problems[0]
+        return withhold("unreadable", f"{file.path}:{first.line}: {first.message}")
+    if double:
+        return withhold(DUPLICATE, "another file has the same id, or one that differs only in case")
+    judged = verdict(EntryBytes(file.id, file.data, file.entry.status), facts.about(file.id))
+    if not judged.served:
+        return withhold(judged.reasons[-1].code, judged.reasons[-1].text)
+    entry = file.entry if file.entry.id else file.entry.model_copy(update={"id": file.id})
+    return writer.add(chunk(file, entry, judged, raw_sha))
+
+
+def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> Manifest:
+    source, facts = plan.source, plan.facts
+    vocabulary_digest = sha256(
+        canonical_json({p: sha256(source.read(p)).hexdigest() for p in source.paths(VOCABULARY)})
+    ).hexdigest()
+    if previous is None or previous.vocabulary_digest != vocabulary_digest or writer.meta("vocabulary") is None:
+        vocabulary: Vocabulary = load_vocabulary(source)
+        writer.set_meta("vocabulary", vocabulary.files)
+    writer.set_meta("uncovered", list(facts.uncovered))
+    writer.set_meta("serve", facts.policy.serve)
+    writer.set_meta("anchor_reason", facts.trust.reason)
+    now = datetime.now(UTC)
+    cards = writer.cards()
+    stale = sorted(c["id"] for c in cards if c["stale_after"] and c["stale_after"][:10] < now.date().isoformat())
+    writer.set_meta("stale", stale)
+    lines = sorted(
+        f"{c['id']} {c['digest']} {c['tier']} {c['lifecycle']} - - {'stale' if c['id'] in stale else '-'}" for c in cards
+    )
+    withheld = writer.withheld()
+    manifest = Manifest(
+        schema=SCHEMA,
+        generation="",
+        book=facts.trust.book,
+        commit=plan.commit,
+        dirty=plan.dirty,
+        trust_n=facts.trust.anchor.n if facts.trust.anchor else None,
+        edition=facts.founding.edition if facts.founding else None,
+        policy_digest=sha256(facts.policy.model_dump_json().encode()).hexdigest(),
+        vocabulary_digest=vocabulary_digest,
+        ranking_digest=ranking_digest(),
+        code_schema=SCHEMA,
+        embedder=None,
+        content=sha256("\n".join(lines).encode()).hexdigest(),
+        entries=len(cards),
+        vectors=0,
+        withheld=len(withheld),
+        built_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        files={},
+    )
+    return Manifest(**{**vars(manifest), "generation": manifest.identity()})
+
+
+def _with_files(manifest: Manifest, files: dict[str, str]) -> Manifest:
+    return Manifest(**{**vars(manifest), "files": files})
+
+
+def _notes(plan: _Plan) -> tuple[str, ...]:
+    notes = []
+    if plan.facts.trust.anchor is None:
+        notes.append(plan.facts.trust.reason)
+    if plan.facts.uncovered:
+        notes.append("not covered by the trust anchor: " + ", ".join(plan.facts.uncovered))
+    skipped = plan.source.skipped()
+    notes += [f"{s.path}: {s.text}" for s in skipped]
+    return tuple(notes)

@@ -1,0 +1,219 @@
+"""Rules CB201 to CB208: the terms by which retrieval filters and ranks, against `book/vocabulary`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from cakebook.lint.examples import edit
+from cakebook.lint.registry import Hit, Severity, rule
+from cakebook.lint.subject import Subject, nearest
+from cakebook.model.base import UNKNOWN
+from cakebook.model.entry import Condition
+from cakebook.model.terms import Vocabulary
+from cakebook.text import versions
+
+ANY = "any"
+_FILES = {"dsl": "dsls", "targets": "targets", "operators": "operators", "stages": "stages", "bottlenecks": "bottlenecks"}
+"""Facet list → vocabulary file; `dtypes` are the values of the condition facet `dtype`."""
+MAY_BE_ANY = frozenset({"dsl", "targets", "dtypes", "operators", "stages"})
+SCOPE = ("dsl", "targets", "toolchain", "dtypes", "operators", "stages", "bottlenecks")
+_LISTS = (*SCOPE, "symptoms", "symptoms_zh", "apis", "error_codes", "requires", "related", "conflicts_with", "supersedes")
+
+
+def known(vocabulary: Vocabulary, field: str) -> tuple[str, ...]:
+    """The terms that a facet list may hold, without `any`."""
+    return vocabulary.facet_values("dtype") if field == "dtypes" else vocabulary.ids(_FILES[field])
+
+
+def suggestion(vocabulary: Vocabulary, file: str, text: str, ids: tuple[str, ...]) -> str:
+    """What the writer of an unknown term probably meant: the term with this title or alias, else one spelt alike."""
+    like = vocabulary.resolve(file, text) or nearest(text, ids)
+    return f"did you mean `{like}`?" if like else f"the terms are in book/vocabulary/{file}.yaml"
+
+
+@rule(
+    "CB201",
+    "unknown-term",
+    "vocabulary",
+    what="A kind, DSL, target, data type, operator, stage or bottleneck is not in the vocabulary.",
+    why="Filters and ranking go by vocabulary terms; an entry with another word is never found by them.",
+    fix="Use the nearest known term. A term that is really missing is proposed as a change to the vocabulary.",
+    bad=(
+        edit("kind: tiling", "kind: tilling"),
+        edit("dsl: [ascendc]", "dsl: [Ascend C]"),
+        edit("targets: [npu-2201]", "targets: [npu2201]"),
+        edit("dtypes: [any]", "dtypes: [fp16]"),
+        edit("stages: [draft, evolve]", "stages: [drafting]"),
+        edit("bottlenecks: [mte2-bound]", "bottlenecks: [any]"),
+        edit("shape: [4096, 8192], dtype: float16", "shape: [4096, 8192], dtype: half"),
+    ),
+)
+def unknown_term(s: Subject) -> Iterator[Hit]:
+    kinds = s.vocabulary.ids("kinds")
+    if s.entry.kind and s.entry.kind not in kinds:
+        yield s.hit(f"unknown kind `{s.entry.kind}`", "kind", hint=suggestion(s.vocabulary, "kinds", s.entry.kind, kinds))
+    for field in (*_FILES, "dtypes"):
+        file = _FILES.get(field, "conditions")
+        terms = known(s.vocabulary, field)
+        for path, term in s.term_list(field):
+            if term in terms or (term == ANY and field in MAY_BE_ANY):
+                continue
+            hint = "leave the list empty if it is not known" if term == ANY else suggestion(s.vocabulary, file, term, terms)
+            yield s.hit(f"{field}: unknown term `{term}`", *path, hint=hint)
+    yield from _inputs(s)
+
+
+def _inputs(s: Subject) -> Iterator[Hit]:
+    for i, item in enumerate(s.entry.evidence):
+        for j, row in enumerate(getattr(item, "rows", ())):
+            for k, tensor in enumerate(row.inputs):
+                for name in ("dtype", "layout"):
+                    term, terms = getattr(tensor, name), s.vocabulary.facet_values(name)
+                    if term not in (UNKNOWN, *terms):
+                        like = nearest(term, terms)
+                        hint = f"did you mean `{like}`?" if like else f"one of {', '.join(terms)}"
+                        yield s.hit(f"{name}: unknown term `{term}`", "evidence", i, "rows", j, "inputs", k, name, hint=hint)
+
+
+@rule(
+    "CB202",
+    "product-as-target",
+    "vocabulary",
+    what="A target is a product name.",
+    why="Products stand for one or several chips; an entry says for which of them it holds.",
+    fix="Write the architectures or SKUs that the vocabulary gives for the product.",
+    bad=(edit("targets: [npu-2201]", "targets: [atlas-800t-a2]"),),
+)
+def product_as_target(s: Subject) -> Iterator[Hit]:
+    for path, term in s.term_list("targets"):
+        if s.vocabulary.term("targets", term).get("level") == "product":
+            chips = ", ".join(s.vocabulary.expand_target(term))
+            yield s.hit(f"targets: `{term}` is a product", *path, hint=f"write those of these that it holds for: {chips}")
+
+
+@rule(
+    "CB203",
+    "unknown-condition",
+    "vocabulary",
+    what="A `match` names a facet or a value that the vocabulary does not have.",
+    why="A condition that cannot be computed is never true, so it neither withholds nor recommends the entry.",
+    fix="Use a facet and values of `book/vocabulary/conditions.yaml`, or leave `match` out and let the text speak.",
+    bad=(
+        edit("{row-fits-ub: [several]}", "{rows-fit-ub: [several]}"),
+        edit("{row-fits-ub: [no]}", "{row-fits-ub: [never]}"),
+        edit("{row-fits-ub: [no]}", "{row-fits-ub: []}"),
+    ),
+)
+def unknown_condition(s: Subject) -> Iterator[Hit]:
+    facets = s.vocabulary.ids("conditions")
+    for path, condition in _conditions(s):
+        for facet, values in condition.match.items():
+            place = (*path, "match", facet)
+            if facet not in facets:
+                hint = suggestion(s.vocabulary, "conditions", facet, facets)
+                yield s.hit_key(f"unknown facet `{facet}`", *place, hint=hint)
+                continue
+            allowed = s.vocabulary.facet_values(facet)
+            for value in values:
+                if value not in allowed:
+                    like = nearest(value, allowed)
+                    hint = f"did you mean `{like}`?" if like else "one of " + ", ".join(allowed)
+                    yield s.hit(f"{facet}: unknown value `{value}`", *place, hint=hint)
+            if not values:
+                yield s.hit(f"{facet}: no value", *place, hint="one of " + ", ".join(allowed))
+
+
+def _conditions(s: Subject) -> Iterator[tuple[tuple[str | int, ...], Condition]]:
+    for field in ("applies_when", "avoid_when"):
+        for i, condition in enumerate(getattr(s.entry, field)):
+            yield (field, i), condition
+
+
+@rule(
+    "CB204",
+    "unknown-component",
+    "vocabulary",
+    what="`toolchain` names a component that the vocabulary does not have.",
+    why="A caller's versions are compared component by component; an unknown one is never compared.",
+    fix="Use a component of `book/vocabulary/toolchain.yaml`.",
+    bad=(edit("toolchain: {cann:", "toolchain: {CANN-toolkit:"),),
+)
+def unknown_component(s: Subject) -> Iterator[Hit]:
+    components = s.vocabulary.ids("toolchain")
+    for name in s.entry.toolchain:
+        if name not in components:
+            hint = suggestion(s.vocabulary, "toolchain", name, components)
+            yield s.hit_key(f"unknown component `{name}`", "toolchain", name, hint=hint)
+
+
+@rule(
+    "CB205",
+    "unreadable-specifier",
+    "vocabulary",
+    what="A version specifier of `toolchain` cannot be read.",
+    why="It would count as not known, and the entry would be shown for versions that it excludes.",
+    fix='Write comparisons joined by commas: `">=8.0,<9.2"`. Versions such as `8.2.RC1.alpha003` are understood.',
+    bad=(edit('">=8.0,<9.2"', '"8.0 or newer"'), edit('">=8.0,<9.2"', '"~=8.0"'), edit('">=8.0,<9.2"', '">=8.0,"')),
+    good=(edit('">=8.0,<9.2"', "unknown"), edit('">=8.0,<9.2"', '">=8.2.RC1.alpha003"'), edit('">=8.0,<9.2"', "any")),
+)
+def unreadable_specifier(s: Subject) -> Iterator[Hit]:
+    for name, specifier in s.entry.toolchain.items():
+        if specifier.strip() != UNKNOWN and versions.parse_specifier(specifier) is None:
+            yield s.hit(f"{name}: cannot read `{specifier}`", "toolchain", name, hint='write comparisons: ">=8.0,<9.2"')
+
+
+@rule(
+    "CB206",
+    "unknown-error-code",
+    "vocabulary",
+    severity=Severity.WARNING,
+    what="An error code is not in the vocabulary.",
+    why="A code is recognised in an error text through the vocabulary; this one is found only if it is typed exactly.",
+    fix="Check the code; if it is right, propose it for `book/vocabulary/error_codes.yaml`.",
+    bad=(edit('error_codes: ["507035"]', 'error_codes: ["50735"]'),),
+)
+def unknown_error_code(s: Subject) -> Iterator[Hit]:
+    codes = s.vocabulary.ids("error_codes")
+    for path, code in s.term_list("error_codes"):
+        if code not in codes:
+            yield s.hit(f"unknown error code `{code}`", *path, hint=suggestion(s.vocabulary, "error_codes", code, codes))
+
+
+@rule(
+    "CB207",
+    "any-mixed",
+    "vocabulary",
+    what="A list holds `any` beside other values, or the same value twice.",
+    why="`[any]` declares that the lesson holds for every value, other values that it holds for those only: not both.",
+    fix="Keep `any` alone, or name the values.",
+    bad=(edit("dsl: [ascendc]", "dsl: [ascendc, any]"), edit("stages: [draft, evolve]", "stages: [draft, draft]")),
+)
+def any_mixed(s: Subject) -> Iterator[Hit]:
+    for field in _LISTS:
+        terms = s.term_list(field)
+        if field in MAY_BE_ANY and len(terms) > 1 and any(term == ANY for _, term in terms):
+            yield s.hit(f"{field}: `any` beside other values", field, hint="keep `any` alone, or name the values")
+        counts = Counter(term for _, term in terms)
+        for term in (t for t, n in counts.items() if n > 1):
+            path = [p for p, t in terms if t == term][1]
+            yield s.hit(f"{field}: `{term}` stands twice", *path, hint="remove one")
+
+
+@rule(
+    "CB208",
+    "scope-missing",
+    "vocabulary",
+    completeness=True,
+    needs="front",
+    what="A facet by which callers filter is left out.",
+    why="It counts as not known: the entry passes each filter, but ranks below declared matches, marked `not verified`.",
+    fix="Write the values, `[any]` if it holds for every value, or `[]` to say that it is not known.",
+    bad=(edit("stages: [draft, evolve]\n", ""), edit("targets: [npu-2201]\n", "")),
+)
+def scope_missing(s: Subject) -> Iterator[Hit]:
+    for field in SCOPE:
+        if field not in s.front.values and field != "dsl":
+            form = "{}" if field == "toolchain" else "[]"
+            hint = f"without it, callers who filter by {field} see `not verified`; write `{field}: {form}` if not known"
+            yield s.hit(f"no `{field}`", field, hint=hint)

@@ -1,0 +1,115 @@
+"""Reading `book/vocabulary/*.yaml` and `book/policy.yaml`: strict YAML, validated, then plain data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from cakebook.errors import BookFileInvalid
+from cakebook.model.review import Policy
+from cakebook.model.terms import Vocabulary
+from cakebook.model.vocabulary import FILES
+from cakebook.repo.layout import POLICY, VOCABULARY, BookSource
+from cakebook.text import frontmatter
+
+if TYPE_CHECKING:
+    from cakebook.text.frontmatter import Path, Span
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def load_file(source: BookSource, path: str) -> tuple[dict[str, Any], dict[Path, Span]]:
+    """The mapping in a YAML file of the book and the place of each value.
+
+    Raises:
+        Unreadable: the file cannot be read.
+        BookFileInvalid: it is not strict YAML; the message names line and column.
+    """
+    text = frontmatter.decode(source.read(path))
+    loaded = frontmatter.load_yaml(text) if isinstance(text, str) else text
+    if isinstance(loaded, frontmatter.Problem):
+        raise BookFileInvalid(f"{path}:{loaded.line}:{loaded.column}: {loaded.message}", hint=loaded.hint)
+    return loaded
+
+
+def load_model(source: BookSource, path: str, model: type[M]) -> M:
+    """A YAML file of the book as `model`.
+
+    Raises:
+        Unreadable, BookFileInvalid: see `load_file`; also when a value has the wrong form.
+    """
+    values, spans = load_file(source, path)
+    return validate(values, spans, path, model)
+
+
+def validate(values: dict[str, Any], spans: dict[Path, Span], path: str, model: type[M]) -> M:
+    """`values` as `model`; the first thing wrong raises `BookFileInvalid` with its line."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = locate(first["loc"], spans)
+        name = ".".join(str(p) for p in first["loc"])
+        line = f"{where.line}:{where.column}" if where else "1:1"
+        raise BookFileInvalid(f"{path}:{line}: {name}: {first['msg']}", hint="see book/schema/ for the form") from None
+
+
+def locate(loc: tuple[int | str, ...], spans: dict[Path, Span]) -> Span | None:
+    """The place of the value at `loc`, or of the nearest thing around it; parts that name a union branch are passed over."""
+    path: Path = ()
+    for part in loc:
+        if (*path, part) in spans:
+            path = (*path, part)
+    return spans.get(path)
+
+
+def load_policy(source: BookSource) -> Policy:
+    """The book's policy; the default one where there is no file."""
+    if POLICY not in source.paths(POLICY):
+        return Policy()
+    return load_model(source, POLICY, Policy)
+
+
+def load_vocabulary(source: BookSource) -> Vocabulary:
+    """All vocabulary files of the book. A missing file is an empty one.
+
+    Raises:
+        BookFileInvalid: a file or a term has the wrong form, an id stands twice, or a reference leads nowhere.
+    """
+    present = set(source.paths(VOCABULARY))
+    files: dict[str, dict[str, dict[str, Any]]] = {}
+    for stem, model in FILES.items():
+        path = f"{VOCABULARY}/{stem}.yaml"
+        terms: dict[str, dict[str, Any]] = {}
+        if path in present:
+            values, spans = load_file(source, path)
+            folded: dict[str, str] = {}
+            for i, raw in enumerate(values.get("terms", [])):
+                place = {p[2:]: s for p, s in spans.items() if p[:2] == ("terms", i)}
+                term = validate(raw, place, path, model)
+                term_id = term.id
+                if other := folded.get(term_id.casefold()):
+                    raise BookFileInvalid(f"{path}: id {term_id} stands twice (as {other})", hint="rename one of them")
+                folded[term_id.casefold()] = term_id
+                terms[term_id] = term.model_dump(mode="json", exclude_defaults=True)
+        files[stem] = terms
+    vocabulary = Vocabulary(files)
+    _check_references(vocabulary)
+    return vocabulary
+
+
+def _check_references(vocabulary: Vocabulary) -> None:
+    for file, key, target in (
+        ("targets", "arch", "targets"),
+        ("targets", "resolves_to", "targets"),
+        ("operators", "parent", "operators"),
+    ):
+        for term_id, term in vocabulary.files[file].items():
+            value = term.get(key, ())
+            for name in [value] if isinstance(value, str) else value:
+                if name not in vocabulary.files[target]:
+                    raise BookFileInvalid(
+                        f"{VOCABULARY}/{file}.yaml: {term_id}: {key} names {name}, which is not there",
+                        hint=f"add it to {target}.yaml or correct the name",
+                    )

@@ -1,0 +1,61 @@
+"""The text of an entry at each level, as it is quoted in a pack. Whole sections only: a code fence is never cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cakebook.index.catalog import Section
+from cakebook.model.pack import LEVELS, Level
+from cakebook.model.query import Lang
+from cakebook.retrieve.scope import Card
+from cakebook.retrieve.search import title_of
+
+FULL = ("Why", "Numbers", "Pitfalls")
+"""What the full level adds to the pattern. The check is for `cakebook verify`, the sources stand in the item."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """An entry's text at every level; a level that adds nothing equals the one below."""
+
+    texts: dict[Level, str]
+
+    def levels(self) -> tuple[Level, ...]:
+        """The levels whose text differs from the one below."""
+        found: list[Level] = []
+        for level in LEVELS:
+            if not found or self.texts[level] != self.texts[found[-1]]:
+                found.append(level)
+        return tuple(found)
+
+
+def body(card: Card, sections: tuple[Section, ...], lang: Lang) -> Body:
+    """Title and description → + summary and when → + pattern → + why, numbers and pitfalls, in the question's language."""
+    by_title = {s.title: s.source for s in reversed(sections)}
+    parts = [title_of(card, "title", lang), title_of(card, "description", lang)]
+    texts: dict[Level, str] = {"title": "\n".join(p for p in parts if p)}
+    # From here on the description only repeats what the summary says better.
+    head = [
+        parts[0],
+        (by_title.get("摘要") if lang == "zh" else "") or by_title.get("Summary") or by_title.get("摘要") or parts[1],
+    ]
+    when = _when(card, lang) or by_title.get("When", "")
+    if when:
+        head.append(f"{'适用' if lang == 'zh' else 'When'}: {when}")
+    avoid = _cases(card["avoid_when"], lang)
+    if avoid:
+        head.append(f"{'不宜' if lang == 'zh' else 'Avoid'}: {avoid}")
+    texts["summary"] = "\n".join(p for p in head if p)
+    texts["pattern"] = "\n".join([texts["summary"], by_title["Pattern"]]) if by_title.get("Pattern") else texts["summary"]
+    rest = [f"{name}:\n{by_title[name]}" for name in FULL if by_title.get(name)]
+    texts["full"] = "\n".join([texts["pattern"], *rest])
+    return Body(texts)
+
+
+def _when(card: Card, lang: Lang) -> str:
+    return _cases(card["applies_when"], lang)
+
+
+def _cases(cases: list[dict[str, str]], lang: Lang) -> str:
+    first, second = ("text_zh", "text") if lang == "zh" else ("text", "text_zh")
+    return ("；" if lang == "zh" else "; ").join(c[first] or c[second] for c in cases)

@@ -1,0 +1,100 @@
+"""Conditions: which facet values a request implies, and whether a case of an entry holds. Three-valued throughout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+from cakebook.model.query import Facets
+from cakebook.model.terms import Vocabulary
+from cakebook.retrieve.expressions import Value, evaluate
+
+Known = Mapping[str, frozenset[str]]
+"""Condition facet → values that hold. A facet that is absent is unknown."""
+
+DTYPE_BYTES = {
+    "float32": 4, "float16": 2, "bfloat16": 2, "hifloat8": 1, "float8": 1, "int8": 1, "uint8": 1, "int16": 2, "int32": 4,
+    "int64": 8, "bool": 1,
+}  # fmt: skip
+"""Bytes per element; 4-bit types have none and stay unknown."""
+
+
+def known_conditions(facets: Facets, vocabulary: Vocabulary) -> dict[str, frozenset[str]]:
+    """Every facet value that the request states (`when`) or that a rule of the vocabulary computes from it.
+
+    With several dtypes or targets a facet holds the values of each; what one of them leaves open is unknown.
+    """
+    targets = [t for name in facets.targets for t in vocabulary.expand_target(name)] or [""]
+    variants = [variables(facets, vocabulary, target, dtype) for target in targets for dtype in facets.dtypes or ("",)]
+    known: dict[str, frozenset[str]] = {}
+    for facet, term in vocabulary.files.get("conditions", {}).items():
+        if facet in facets.when:
+            known[facet] = frozenset(facets.when[facet])
+        elif cases := term.get("cases"):
+            found = [_computed(cases, v) for v in variants]
+            if all(f is not None for f in found):
+                known[facet] = frozenset(value for f in found if f is not None for value in f)
+    return known
+
+
+def variables(facets: Facets, vocabulary: Vocabulary, target: str, dtype: str) -> dict[str, Value]:
+    """The variables that condition rules may use, for one target and dtype; what is not known is absent."""
+    values: dict[str, Value] = {}
+    if dtype:
+        values["dtype"] = dtype
+        if dtype in DTYPE_BYTES:
+            values["dtype_bytes"] = DTYPE_BYTES[dtype]
+    if facets.layout:
+        values["layout"] = facets.layout
+    if facets.shapes:
+        shape = facets.shapes[0]
+        values |= {"rank": len(shape), "elements": _product(shape)}
+        if shape:
+            values |= {"last_dim": shape[-1], "rows": _product(shape[:-1])}
+        if "dtype_bytes" in values:
+            values["input_bytes"] = sum(_product(s) for s in facets.shapes) * int(values["dtype_bytes"])
+        if len(facets.shapes) == 2 and all(len(s) >= 2 for s in facets.shapes) and shape[-1] == facets.shapes[1][-2]:
+            values |= {"m": shape[-2], "k": shape[-1], "n": facets.shapes[1][-1]}
+    if target:
+        term = vocabulary.term("targets", target)
+        architecture = vocabulary.architecture(target)
+        values["target_arch"] = architecture
+        if term.get("level") == "sku":
+            values["sku"] = target
+        facts = {**vocabulary.term("targets", architecture).get("facts", {}), **term.get("facts", {})}
+        values |= {name: int(number) for name, number in facts.items()}
+    mixes = {vocabulary.term("operators", o).get("mix") for name in facets.operators for o in vocabulary.operator_line(name)}
+    mixes -= {None, ""}
+    if len(mixes) == 1:
+        values["operator_mix"] = str(mixes.pop())
+    return values
+
+
+def holds(match: Mapping[str, Any], known: Known) -> bool | None:
+    """Whether a case holds: false if one facet contradicts, else unknown if one is open or nothing is stated, else true."""
+    result: bool | None = True if match else None
+    for facet, values in match.items():
+        if facet not in known:
+            result = None
+        elif known[facet].isdisjoint(values):
+            return False
+    return result
+
+
+def open_facets(match: Mapping[str, Any], known: Known) -> list[str]:
+    """Facets of a case that the request leaves open."""
+    return [facet for facet in match if facet not in known]
+
+
+def _computed(cases: list[dict[str, str]], values: Mapping[str, Value]) -> frozenset[str] | None:
+    """Values whose case holds; None while any case is open or none holds."""
+    verdicts = [(case["value"], evaluate(case["when"], values)) for case in cases]
+    true = frozenset(value for value, verdict in verdicts if verdict)
+    if true:
+        return true
+    return None
+
+
+def _product(numbers: tuple[int, ...]) -> int:
+    return reduce(lambda a, b: a * b, numbers, 1)

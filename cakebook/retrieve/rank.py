@@ -1,0 +1,136 @@
+"""Ranking: channels, facet boosts and penalties for each candidate, and how sure the text makes us."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from cakebook.index.catalog import Catalog
+from cakebook.index.ranking import ranking
+from cakebook.model.query import Facets, Lang, Tier
+from cakebook.retrieve.conditions import known_conditions
+from cakebook.retrieve.fuse import convex
+from cakebook.retrieve.scope import Card, Filter, Scope
+from cakebook.retrieve.understand import Reading
+from cakebook.text import tokens
+
+
+@dataclass
+class Candidate:
+    """An entry under consideration: its terms of the score, and what the filters say."""
+
+    row: int
+    card: Card
+    scope: Scope
+    terms: dict[str, float]
+    exact: int
+
+    @property
+    def score(self) -> float:
+        """Rounded, so that the last bits of a float never decide an order."""
+        return round(sum(self.terms.values()), 4)
+
+    @property
+    def order(self) -> tuple[int, float, str]:
+        """Sort key: full exact hits first, then the score, ties by id."""
+        return -self.exact, -self.score, self.card["id"]
+
+
+class Ranker:
+    """Scores candidates of one request."""
+
+    def __init__(
+        self, catalog: Catalog, facets: Facets, reading: Reading, serve: Tier, lang: Lang, stale: frozenset[str]
+    ) -> None:
+        self.catalog, self.facets, self.reading, self.stale = catalog, facets, reading, stale
+        self.weights: dict[str, Any] = ranking()
+        vocabulary = catalog.vocabulary
+        recognised = {facet: frozenset(values) for facet, values in reading.conditions.items()}
+        stated = known_conditions(facets, vocabulary)
+        self.filter = Filter(facets, stated, recognised, vocabulary, serve, lang)
+        self.lines = {o: vocabulary.operator_line(o) for o in (*facets.operators, *reading.operators)}
+
+    def channels(self, limit: int) -> dict[str, dict[int, float]]:
+        """Raw scores by channel. `limit`: candidates that the lexical channel may name."""
+        lexical = dict(self.catalog.match(self.reading.words, limit))
+        for row, score in self.catalog.match(self.reading.expansion, limit):
+            lexical[row] = lexical.get(row, 0.0) + self.weights["expansion"] * score
+        exact = {row: float(len(names)) for row, names in self.reading.exact.items()}
+        return {"lexical": lexical, "exact": exact}
+
+    def candidates(self, channels: dict[str, dict[int, float]], rows: list[int]) -> list[Candidate]:
+        """Scored candidates for `rows`, best first; withheld ones included."""
+        fused = convex(channels, self.weights["channels"][self.reading.query_class])
+        cards = self.catalog.cards(rows)
+        excluded = {name.casefold() for name in self.facets.exclude}
+        found = [
+            self._candidate(row, card, dict(fused.get(row, {})))
+            for row, card in cards.items()
+            if card["id"].casefold() not in excluded
+        ]
+        return sorted(found, key=lambda c: c.order)
+
+    def _candidate(self, row: int, card: Card, terms: dict[str, float]) -> Candidate:
+        scope = self.filter.apply(card)
+        conditions = self.weights["conditions"]
+        terms |= self._facet_terms(card)
+        if scope.met:
+            terms["conditions"] = conditions["met"]
+        elif scope.not_met:
+            terms["conditions"] = conditions["not_met"]
+        if scope.unknown:
+            terms["scope"] = self.weights["scope_unknown"] * scope.unknown
+        if card["id"] in self.stale:
+            terms["stale"] = self.weights["stale"]
+        if tier := self.weights["tiers"][card["tier"]]:
+            terms["tier"] = tier
+        return Candidate(row, card, scope, terms, len(self.reading.exact.get(row, ())))
+
+    def _facet_terms(self, card: Card) -> dict[str, float]:
+        """One term per facet: what the caller set weighs more than what was only recognised."""
+        boosts = self.weights["boosts"]
+        terms: dict[str, float] = {}
+        for name, key in (("operators", "operators"), ("stages", "stages"), ("bottlenecks", "bottlenecks"), ("dsls", "dsl")):
+            asked_set, asked_read = getattr(self.facets, name), getattr(self.reading, name)
+            best = 0.0
+            for asked, weight in ((asked_set, boosts["set"][name]), (asked_read, boosts["recognised"][name])):
+                best = max([best, *(weight * self._fit(name, term, card[key]) for term in asked)])
+            if best:
+                terms[name] = best
+        targets = [*self.filter.targets, *self.reading.targets]
+        if any(t in card["targets"] or self.catalog.vocabulary.architecture(t) in card["targets"] for t in targets):
+            terms["targets"] = boosts["set"]["targets"]
+        return terms
+
+    def _fit(self, facet: str, term: str, declared: list[str]) -> float:
+        if term in declared:
+            return 1.0
+        boosts = self.weights["boosts"]
+        if facet == "operators" and any(parent in declared for parent in self.lines.get(term, ())):
+            return float(boosts["family"])
+        return float(boosts["any"]) if "any" in declared else 0.0
+
+    def confidence(self, best: Candidate | None) -> float:
+        """How sure we are that `best` answers the text, 0..1: a logistic of what the text and the entry have in common.
+
+        The share is the part of the text's IDF weight whose words occur in the entry; a word that occurs in no entry
+        weighs as much as the rarest one.
+        """
+        c = self.weights["confidence"]
+        words = self.reading.words
+        if best is None or not words:
+            return 0.0
+        frequencies = self.catalog.frequencies(words)
+        size = self.catalog.size()
+        idf = {w: math.log(1 + (size + 0.5) / (frequencies.get(w, 0) + 0.5)) for w in words}
+        for word in words:
+            if word not in frequencies and tokens.has_cjk(word):  # bigrams across two words are mostly noise
+                idf[word] *= c["unseen_cjk"]
+        held = self.catalog.words_of(best.row)
+        matched = sum(weight for word, weight in idf.items() if word in held)
+        expansion = [w for w in self.reading.expansion if w in held]
+        share = min(1.0, matched / sum(idf.values()) + (0.1 if expansion else 0.0))
+        facets = min(self.reading.facet_count, c["max_facets"])
+        z = c["intercept"] + c["share"] * share + c["exact"] * bool(best.exact) + c["facets"] * facets
+        return round(1 / (1 + math.exp(-z)), 4)

@@ -1,0 +1,200 @@
+"""Search: candidates from every channel, filtered, ranked, and held back when the text is about something else."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from cakebook.index.catalog import Catalog
+from cakebook.index.generation import Manifest
+from cakebook.index.ranking import ranking
+from cakebook.model.query import (
+    Facets,
+    Hit,
+    Lang,
+    Note,
+    SearchRequest,
+    SearchResult,
+    Tier,
+    Understood,
+    Withheld,
+)
+from cakebook.retrieve.labels import say
+from cakebook.retrieve.rank import Candidate, Ranker
+from cakebook.retrieve.understand import Reading, understand
+from cakebook.text import tokens
+
+SNIPPET = 160
+"""Characters of a snippet."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a request reads: one generation and what is known about its state."""
+
+    catalog: Catalog
+    manifest: Manifest
+    serve: Tier
+    stale: frozenset[str]
+    degraded: tuple[Note, ...]
+
+
+def search(view: View, request: SearchRequest) -> SearchResult:
+    """Answer `request` from one generation."""
+    started = time.perf_counter()
+    reading = understand(request.text, view.catalog, None if request.lang == "auto" else request.lang)
+    ranker = Ranker(view.catalog, request.facets, reading, view.serve, reading.lang, view.stale)
+    candidates, confidence = gather(ranker, view, request.text, request.limit)
+    shown = relevant(candidates)[: request.limit]
+    hits = tuple(_hit(view, ranker, c, reading, request.explain) for c in shown)
+    return SearchResult(
+        query=request.text,
+        understood=understood(reading, request.facets, view.catalog),
+        hits=hits,
+        withheld=near(candidates, shown),
+        confidence=confidence,
+        missing_signals=missing_signals(shown, request.facets, reading),
+        generation=view.manifest.generation,
+        commit=view.manifest.commit,
+        dirty=view.manifest.dirty,
+        degraded=view.degraded,
+        took_ms=round((time.perf_counter() - started) * 1000, 1),
+    )
+
+
+def gather(ranker: Ranker, view: View, text: str, limit: int) -> tuple[list[Candidate], float]:
+    """Candidates, best first, withheld ones included; empty when the text is too far from all of them.
+
+    A text names its candidates; without one every entry is a candidate. The lexical channel is asked for more as long as
+    filters leave fewer than `limit`.
+    """
+    size = view.catalog.size()
+    if not text.strip():
+        return ranker.candidates({}, view.catalog.rows()), 1.0
+    wanted = max(int(ranking()["candidates"]), 4 * limit)
+    while True:
+        channels = ranker.channels(wanted)
+        rows = sorted({row for scores in channels.values() for row in scores})
+        candidates = ranker.candidates(channels, rows)
+        passing = sum(c.scope.withheld is None for c in candidates)
+        if passing >= limit or wanted >= size:
+            break
+        wanted *= 4
+    best = max(candidates, key=lambda c: (c.exact, c.terms.get("lexical", 0.0), c.card["id"]), default=None)
+    confidence = ranker.confidence(best)
+    if confidence < ranking()["confidence"]["threshold"]:
+        return [c for c in candidates if c.exact], confidence
+    return candidates, confidence
+
+
+def relevant(candidates: list[Candidate]) -> list[Candidate]:
+    """Candidates that pass the filters, without the long tail of those that share a word or two with the question."""
+    passing = [c for c in candidates if c.scope.withheld is None]
+    floor = ranking()["relative_floor"] * max((c.score for c in passing), default=0.0)
+    return [c for c in passing if c.exact or c.score >= floor]
+
+
+def near(candidates: list[Candidate], shown: list[Candidate]) -> tuple[Withheld, ...]:
+    """The nearest three that a filter kept back, if they come near what is shown."""
+    floor = ranking()["withheld_near"] * max((c.score for c in shown), default=0.0)
+    found = [c.scope.withheld for c in candidates if c.scope.withheld is not None and c.score >= floor]
+    return tuple(found[:3])
+
+
+def missing_signals(shown: list[Candidate], facets: Facets, reading: Reading) -> tuple[str, ...]:
+    """At most five facets that would decide more, those that concern most of the shown entries first."""
+    counts: Counter[str] = Counter()
+    for candidate in shown:
+        counts.update(dict.fromkeys(candidate.scope.open, 1))
+        if not facets.targets and not reading.targets and "any" not in candidate.card["targets"]:
+            counts["target"] += 1
+        if not facets.dsls and not reading.dsls and "any" not in candidate.card["dsl"]:
+            counts["dsl"] += 1
+    first = {"target": 0, "dsl": 1}
+    ordered = sorted(counts, key=lambda name: (-counts[name], first.get(name, 2), name))
+    return tuple(ordered[:5])
+
+
+def understood(reading: Reading, facets: Facets, catalog: Catalog) -> Understood:
+    """What the caller set and what was recognised, together."""
+
+    def both(ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*ours, *theirs]))
+
+    targets = tuple(t for name in facets.targets for t in catalog.vocabulary.expand_target(name))
+    return Understood(
+        targets=both(targets, reading.targets),
+        dsls=both(facets.dsls, reading.dsls),
+        operators=both(facets.operators, reading.operators),
+        apis=reading.apis,
+        error_codes=reading.error_codes,
+        bottlenecks=both(facets.bottlenecks, reading.bottlenecks),
+        stages=both(facets.stages, reading.stages),
+        conditions={**reading.conditions, **facets.when},
+        toolchain={**reading.toolchain, **facets.toolchain},
+        lang=reading.lang,
+    )
+
+
+def notes_of(candidate: Candidate, stale: frozenset[str], lang: Lang) -> tuple[Note, ...]:
+    """Caveats of an entry as shown, gravest first."""
+    notes = list(candidate.scope.caveats)
+    if candidate.card["id"] in stale:
+        notes.insert(0, Note("stale", say("stale", lang, date=candidate.card["stale_after"][:10])))
+    if candidate.card["tier"] == "founding":
+        notes.append(Note("founding", say("founding", lang)))
+    order = ("avoid-when", "conditions-not-met", "stale", "only-sku", "not-verified", "avoid-if", "condition", "founding")
+    return tuple(sorted(notes, key=lambda n: order.index(n.code)))
+
+
+def title_of(card: dict[str, str], name: str, lang: Lang) -> str:
+    """A field in `lang`, else in the other language."""
+    mine, other = (f"{name}_zh", name) if lang == "zh" else (name, f"{name}_zh")
+    return card[mine] or card[other]
+
+
+def _hit(view: View, ranker: Ranker, candidate: Candidate, reading: Reading, explain: bool) -> Hit:
+    card = candidate.card
+    section, snippet = _snippet(view.catalog, candidate.row, reading)
+    return Hit(
+        id=card["id"],
+        digest=card["digest"],
+        title=title_of(card, "title", reading.lang),
+        description=title_of(card, "description", reading.lang),
+        kind=card["kind"],
+        dsl=tuple(card["dsl"]),
+        targets=tuple(card["targets"]),
+        tier=card["tier"],
+        lifecycle=card["lifecycle"],
+        score=candidate.score,
+        section=section,
+        snippet=snippet,
+        caveats=notes_of(candidate, view.stale, reading.lang),
+        missing_evidence=tuple(card["missing_evidence"]),
+        uri=f"cakebook://entry/{card['id']}",
+        explain={**{k: round(v, 4) for k, v in candidate.terms.items()}, "exact_names": candidate.exact} if explain else None,
+    )
+
+
+def _snippet(catalog: Catalog, row: int, reading: Reading) -> tuple[str, str]:
+    """The section with most of the question's words, and its sentence around the first of them."""
+    wanted = {*reading.words, *reading.expansion}
+    best = ("", "", 0)
+    foreign = "Summary" if reading.lang == "zh" else "摘要"
+    for section in catalog.sections(row):
+        if section.title in ("Sources", foreign) or not section.prose:
+            continue
+        matched = len(wanted & set(tokens.words(section.prose)))
+        if matched > best[2]:
+            best = (section.title, section.prose, matched)
+    title, prose, _ = best
+    if not prose:
+        return "", ""
+    lower = prose.lower()
+    places = [p for p in (lower.find(w) for w in sorted(wanted)) if p >= 0]
+    start = max(0, min(places, default=0) - SNIPPET // 4)
+    if start:
+        start = prose.find(" ", start) + 1 or start
+    piece = prose[start : start + SNIPPET].strip()
+    return title, ("… " if start else "") + piece + (" …" if start + SNIPPET < len(prose) else "")

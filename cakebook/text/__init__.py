@@ -1,0 +1,1 @@
+"""Reading text: front matter with positions, Markdown with positions, tokens, versions. Pure functions."""
