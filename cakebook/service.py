@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cakebook.errors import NoSuchEntry, NoSuchPath, NotABook
+from cakebook.errors import AlreadyExists, NoSuchEntry, NoSuchPath, NotABook, StoreIO
 from cakebook.index.generation import Generation
 from cakebook.index.place import SMALL_BOOK, Place, place, signature
 from cakebook.model.query import DEFAULT_BUDGET, TIERS, Facets, Note, SearchRequest, SearchResult, Tier
@@ -67,6 +68,7 @@ class Book:
         self.settings = settings
         self._place: Place | None = None
         self._opened: Generation | None = None
+        self._stale: tuple[float, bool] | None = None
 
     @classmethod
     def open(cls, path: str | Path | None = None) -> Book:
@@ -153,7 +155,7 @@ class Book:
         return context(view, ContextRequest(given, stage, task, error_text, tuple(applied), budget_tokens, language))
 
     def show(self, entry_id: str, *, level: str = "full", lang: str = "auto") -> Shown:
-        """One entry, at a level of packs (`title`, `summary`, `pattern`, `full`) or `source`, the file as it is.
+        """One entry, at a level of packs (`title`, `summary`, `pattern`, `full`) or `source`, every section as written.
 
         Raises:
             NoSuchEntry: no served entry has this id; if the gate withholds it, the message says why.
@@ -177,7 +179,7 @@ class Book:
         else:
             text = body(card, sections, language).texts[level]  # type: ignore[index]
         why = tuple(Note(reason["code"], reason["text"]) for reason in card["why"])
-        return Shown(card, text, why, view.degraded)
+        return Shown(card, text, why, view.degraded(language))
 
     def status(self) -> Status:
         """What is served and what is not."""
@@ -218,10 +220,20 @@ class Book:
         """Bring the index up to date with the work tree or with a revision; see `index.sync.sync` for what it raises."""
         from cakebook.index.sync import sync
 
+        self._stale = None
         return sync(self.place, self.settings, revision=revision, rebuild=rebuild)
 
     def stale(self) -> bool:
-        """Whether the index is older than the book on the disk. An index pinned to a revision never is."""
+        """Whether the index is older than the book on the disk. An index pinned to a revision never is.
+
+        Looking at every file costs more than a search in a large book, so the answer is kept for a second.
+        """
+        now = time.monotonic()
+        if self._stale is None or now - self._stale[0] > 1.0:
+            self._stale = now, self._look()
+        return self._stale[1]
+
+    def _look(self) -> bool:
         built = self.place.store.built_from()
         if built is None or built.generation != self.place.store.current():
             return True
@@ -251,6 +263,34 @@ class Book:
         source = FolderSource(self.root)
         wanted = [p for path in paths for p in self._entries_below(source, Path(path))] if paths else None
         return lint_book(source, load_vocabulary(source), listed_ids(source), wanted)
+
+    def new(self, entry_id: str, *, title: str = "", dsl: str = "", kind: str = "", full: bool = False) -> str:
+        """Write the scaffold of a new entry; returns its path relative to the book.
+
+        Raises:
+            BadArgument: the id cannot be one, or the vocabulary does not have the DSL or kind.
+            AlreadyExists: the book has an entry of this id. StoreIO: writing failed.
+        """
+        from cakebook.lint.scaffold import scaffold
+        from cakebook.repo.entries import read_entry
+        from cakebook.repo.layout import FolderSource, entry_paths
+        from cakebook.repo.vocabulary import load_vocabulary
+
+        source = FolderSource(self.root)
+        text = scaffold(entry_id, title=title, dsl=dsl, kind=kind, full=full, vocabulary=load_vocabulary(source))
+        for path in entry_paths(source):
+            if read_entry(path, source.read(path)).id.casefold() == entry_id.casefold():
+                raise AlreadyExists(f"{path} has the id `{entry_id}`", hint="choose another id, or edit that entry")
+        path = f"entries/{kind or 'proposals'}/{entry_id}.md"
+        try:
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            with (self.root / path).open("x", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+        except FileExistsError:
+            raise AlreadyExists(f"{path} is there already", hint="choose another id, or edit that entry") from None
+        except OSError as error:
+            raise StoreIO(f"{path}: {error.strerror}", hint="mend the permissions") from None
+        return path
 
     def verify(self, ids: Sequence[str] = ()) -> list[CheckResult]:
         """Run the check blocks of the entries named, drafts too, or of all entries.
@@ -298,16 +338,14 @@ class Book:
             self.close()
             self._opened = store.open()
         manifest, catalog = self._opened.manifest, self._opened.catalog
-        notes = []
-        if self.stale():
-            notes.append(Note("stale", say("stale-index", "en")))
+        troubles: list[tuple[str, dict[str, object]]] = [("stale", {})] if self.stale() else []
         edited = [w.id for w in catalog.withheld() if w.code == "edited"]
         if edited:
-            notes.append(Note("edited", say("edited", "en", edition=manifest.edition, ids=", ".join(edited))))
+            troubles.append(("edited", {"edition": manifest.edition, "ids": ", ".join(edited)}))
         if reason := catalog.meta("anchor_reason"):
-            notes.append(Note("no-anchor", say("no-anchor", "en", reason=reason)))
+            troubles.append(("no-anchor", {"reason": reason}))
         serve: Tier = catalog.meta("serve") or TIERS[1]
-        return View(catalog, manifest, serve, frozenset(catalog.meta("stale") or ()), tuple(notes))
+        return View(catalog, manifest, serve, frozenset(catalog.meta("stale") or ()), tuple(troubles))
 
     def _no_entry(self, view: View, entry_id: str) -> NoSuchEntry:
         for item in view.catalog.withheld():

@@ -24,7 +24,10 @@ def command(name: str) -> Any:
         group.command("update")(founding_update)
         return typer.main.get_command(group)
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
-    single.command(name)({"sync": sync, "status": status}[name])
+    if name == "sync":
+        single.command(name)(sync)
+    else:
+        single.command(name)(status)
     return typer.main.get_command(single)
 
 
@@ -44,9 +47,8 @@ def sync(
         note(f"note: {text}")
     state = f"commit {report.commit[:12]}" if report.commit else "no commit"
     done = f"built, {report.changed} changed" if report.built else "nothing had changed"
-    write(
-        f"{report.generation}: {report.entries} entries served, {len(report.withheld)} withheld; {done}; {state}{', dirty' * report.dirty}"
-    )
+    counts = f"{report.entries} entries served, {len(report.withheld)} withheld"
+    write(f"{report.generation}: {counts}; {done}; {state}{', dirty' * report.dirty}")
     for item in report.withheld:
         write(f"  withheld {item.id} ({item.code}): {item.reason}")
 

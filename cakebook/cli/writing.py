@@ -1,1 +1,90 @@
-"""placeholder"""
+"""`new`, `lint` and `verify`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cakebook.cli.output import note, write, write_json
+from cakebook.errors import BadFilter
+from cakebook.service import Book
+
+BookPath = Annotated[
+    str, typer.Option("--book", metavar="PATH", help="The book; default: CAKEBOOK_BOOK, else the enclosing one.")
+]
+
+
+def command(name: str) -> Any:
+    """The command `name` of this module."""
+    single = typer.Typer(rich_markup_mode=None, add_completion=False)
+    if name == "new":
+        single.command(name)(new)
+    elif name == "lint":
+        single.command(name)(lint)
+    else:
+        single.command(name)(verify)
+    return typer.main.get_command(single)
+
+
+def new(
+    entry_id: Annotated[str, typer.Argument(metavar="ID", help="The new entry's id: lower-case words joined by hyphens.")],
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Its title, in English or Chinese.")] = "",
+    dsl: Annotated[str, typer.Option("--dsl", metavar="DSL", help="The DSL it is about, or any.")] = "",
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="Its kind; decides the folder.")] = "",
+    full: Annotated[
+        bool, typer.Option("--full", help="Every field an entry can have, not only the six of a proposal.")
+    ] = False,
+    book: BookPath = "",
+) -> None:
+    """Write the scaffold of a new entry, to be filled in and linted."""
+    with Book.open(book or None) as opened:
+        path = opened.new(entry_id, title=title, dsl=dsl, kind=kind, full=full)
+    write(path)
+    note(f"fill in the blanks, then: cakebook lint {path}")
+
+
+def lint(
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="PATH", help="Entries or folders; default: the whole book.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", metavar="text|json", help="How to print the findings.")] = "text",
+    explain: Annotated[str, typer.Option("--explain", metavar="RULE", help="Explain a rule, such as CB101.")] = "",
+    book: BookPath = "",
+) -> None:
+    """Check entries against the rules; exit status 1 if there is an error."""
+    from cakebook.lint import runner
+
+    if form not in ("text", "json"):
+        raise BadFilter(f"no format `{form}`", hint="valid: text, json")
+    if explain:
+        write(runner.explain(explain).rstrip())
+        return
+    with Book.open(book or None) as opened:
+        findings = opened.lint(paths or ())
+    text = runner.as_json(findings) if form == "json" else runner.as_text(findings)
+    if text.strip():
+        write(text.rstrip("\n"))
+    errors = sum(f.severity == "error" for f in findings)
+    note(f"{errors} errors, {len(findings) - errors} warnings")
+    if errors:
+        raise typer.Exit(1)
+
+
+def verify(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Entries, drafts too; default: all.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    book: BookPath = "",
+) -> None:
+    """Run the check blocks of entries in a sandbox; exit status 1 if one fails."""
+    with Book.open(book or None) as opened:
+        results = opened.verify(ids or ())
+    if as_json:
+        write_json([vars(r) for r in results])
+    else:
+        for result in results:
+            write(f"{result.status:9} {result.entry_id} #{result.index}" + (f": {result.reason}" if result.reason else ""))
+    counts = {s: sum(r.status == s for r in results) for s in ("passed", "failed", "timed-out", "not-run")}
+    note(", ".join(f"{n} {s}" for s, n in counts.items() if n) or "no check blocks")
+    if counts["failed"] or counts["timed-out"]:
+        raise typer.Exit(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cakebook.errors import IndexCorrupt
 from cakebook.index.ranking import ranking
 from cakebook.model.terms import Vocabulary
+from cakebook.text import tokens
 
 if TYPE_CHECKING:
     from cakebook.index.chunks import Chunks
@@ -35,6 +36,7 @@ CREATE INDEX names_entry ON names (entry);
 CREATE TABLE withheld (
     path TEXT PRIMARY KEY, id TEXT NOT NULL, raw_sha TEXT NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE lexicon (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE lexical USING fts5({", ".join(FIELDS)}, {_TOKENS});
 CREATE VIRTUAL TABLE terms USING fts5vocab(lexical, 'row');
 """
@@ -104,6 +106,13 @@ class CatalogWriter:
     def withhold(self, item: WithheldEntry, raw_sha: str) -> None:
         """Record an entry that is not admitted: its id and the reason, none of its text."""
         self._db.execute("INSERT INTO withheld VALUES (?, ?, ?, ?, ?)", (item.path, item.id, raw_sha, item.code, item.reason))
+
+    def set_vocabulary(self, vocabulary: Vocabulary) -> None:
+        """Store the vocabulary, and the search tokens of all its labels and aliases: the words of the field."""
+        self.set_meta("vocabulary", vocabulary.files)
+        self._db.execute("DELETE FROM lexicon")
+        found = {w for text in vocabulary.texts() for w in tokens.query_words(text)}
+        self._db.executemany("INSERT INTO lexicon VALUES (?)", [(word,) for word in sorted(found)])
 
     def cards(self) -> list[dict[str, Any]]:
         """All cards, by id."""
@@ -210,12 +219,16 @@ class Catalog:
         except sqlite3.Error as error:
             raise self._corrupt(error) from None
 
-    def match(self, words: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        """Rows that hold any of `words`, best first, with their weighted BM25 (higher is better)."""
+    def match(self, words: Sequence[str], limit: int, subjects: Collection[str] = ()) -> list[tuple[int, float]]:
+        """Rows that hold any of `words`, best first, with their weighted BM25 (higher is better).
+
+        `subjects`: words that count only where an entry says what it is about, not in the prose of its sections.
+        """
         if not words:
             return []
         weights = ", ".join(str(float(ranking()["fields"][f])) for f in FIELDS)
-        query = " OR ".join(f'"{word}"' for word in words)
+        about = f"{{{' '.join(FIELDS[:-1])}}} : "
+        query = " OR ".join(f'{about if word in subjects else ""}"{word}"' for word in words)
         return [
             (row, -score)
             for row, score in self._rows(
@@ -231,6 +244,13 @@ class Catalog:
         marks = ", ".join("?" * len(words))
         return dict(self._rows(f"SELECT term, doc FROM terms WHERE term IN ({marks})", [w.lower() for w in words]))
 
+    def of_the_field(self, words: Sequence[str]) -> frozenset[str]:
+        """Those of `words` that occur in the vocabulary, whether or not an entry uses them."""
+        if not words:
+            return frozenset()
+        marks = ", ".join("?" * len(words))
+        return frozenset(w for (w,) in self._rows(f"SELECT word FROM lexicon WHERE word IN ({marks})", list(words)))
+
     def words_of(self, row: int) -> frozenset[str]:
         """All search tokens of an entry."""
         rows = self._rows(f"SELECT {' || char(32) || '.join(FIELDS)} FROM lexical WHERE rowid = ?", (row,))
@@ -241,7 +261,19 @@ class Catalog:
         if not names:
             return []
         marks = ", ".join("?" * len(names))
-        return [tuple(r) for r in self._rows(f"SELECT name, kind, entry FROM names WHERE name IN ({marks})", list(names))]
+        return [
+            tuple(r)
+            for r in self._rows(f"SELECT name, kind, entry FROM names WHERE name IN ({marks}) AND kind != 'facet'", list(names))
+        ]
+
+    def declaring(self, terms: Sequence[str], limit: int) -> list[int]:
+        """Rows that declare one of `terms` as operator or bottleneck, those that declare most of them first."""
+        if not terms:
+            return []
+        marks = ", ".join("?" * len(terms))
+        where = f"kind = 'facet' AND name IN ({marks})"
+        sql = f"SELECT entry FROM names WHERE {where} GROUP BY entry ORDER BY count(*) DESC, entry LIMIT ?"
+        return [row for (row,) in self._rows(sql, [*terms, limit])]
 
 
 def _withheld(db: sqlite3.Connection) -> list[WithheldEntry]:

@@ -18,7 +18,8 @@ class Chunks:
     """One admitted entry, ready to be written.
 
     `card`: JSON of everything that filters and answers need. `fields`: column → tokens joined by spaces. `sections`:
-    (title, Markdown, prose). `names`: (kind, name in lower case) for exact look-up, kind one of id, api, code.
+    (title, Markdown, prose). `names`: (kind, name) for exact look-up: id, api and code in lower case, and facet for operators
+    and bottlenecks.
     """
 
     id: str
@@ -89,4 +90,5 @@ def _names(entry: Entry) -> list[tuple[str, str]]:
         if last != api and tokens.is_identifier(last):  # `InitBuffer` finds `TPipe::InitBuffer`; `load` is only a word
             names.append(("api", last.casefold()))
     names += [("code", code.casefold()) for code in entry.error_codes]
+    names += [("facet", term) for term in (*entry.operators, *entry.bottlenecks)]
     return list(dict.fromkeys(names))

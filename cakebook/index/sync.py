@@ -18,7 +18,6 @@ from cakebook.index.generation import CATALOG, BuiltFrom, Manifest, canonical_js
 from cakebook.index.place import Place, signature
 from cakebook.index.ranking import ranking_digest
 from cakebook.model.review import EntryBytes
-from cakebook.model.terms import Vocabulary
 from cakebook.repo.entries import EntryFile, read_entry
 from cakebook.repo.git import Repository
 from cakebook.repo.layout import JUDGED, VOCABULARY, BookSource, FolderSource, entry_paths
@@ -208,8 +207,7 @@ def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> 
         canonical_json({p: sha256(source.read(p)).hexdigest() for p in source.paths(VOCABULARY)})
     ).hexdigest()
     if previous is None or previous.vocabulary_digest != vocabulary_digest or writer.meta("vocabulary") is None:
-        vocabulary: Vocabulary = load_vocabulary(source)
-        writer.set_meta("vocabulary", vocabulary.files)
+        writer.set_vocabulary(load_vocabulary(source))
     writer.set_meta("uncovered", list(facts.uncovered))
     writer.set_meta("serve", facts.policy.serve)
     writer.set_meta("anchor_reason", facts.trust.reason)

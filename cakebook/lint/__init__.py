@@ -1,0 +1,9 @@
+"""Linting: a registry of rules about entries, each with its reasons, its fix and examples that are its tests."""
+
+from cakebook.lint.registry import FAMILIES, RULES, Finding, Rule, Severity
+from cakebook.lint.runner import as_json, as_text, explain, lint_book, reference
+from cakebook.lint.scaffold import scaffold
+
+__all__ = [
+    "FAMILIES", "RULES", "Finding", "Rule", "Severity", "as_json", "as_text", "explain", "lint_book", "reference", "scaffold",
+]  # fmt: skip

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cakebook.text import markdown
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 
 @dataclass
@@ -57,6 +61,6 @@ def read_body(body: str, first_line: int) -> Body:
     return Body(tuple(items), tuple(indented), tuple(texts))
 
 
-def _tokens(body: str) -> Iterator[markdown.Token]:
+def _tokens(body: str) -> Iterator[Token]:
     text = body.replace("\r\n", "\n").replace("\r", "\n")
     yield from markdown._parser().parse(text)

@@ -95,18 +95,26 @@ assert (USABLE - FIXED) // PER_ROW == 2
 
 ## Sources
 [^story]: Story, step 5.
-"""
+"""  # noqa: E501
+
+
+CHECK = BASE[BASE.index("```python check") : BASE.index("\n## Sources")]
+"""The check of the base entry."""
+PINNED = "github.com/owner/repo/blob/0123456789abcdef0123456789abcdef01234567/docs/story.md"
+"""The address of its source, without the scheme."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One book with one file to look at: `edits` (old text, new text) of the base entry, or `data` as the whole file."""
+    """One book with one file to look at: `edits` (old text, new text) of the base entry, or `data` as the whole file.
+
+    `others`: further files; `link`: the file is a symbolic link.
+    """
 
     edits: tuple[tuple[str, str], ...] = ()
     data: bytes | None = None
     path: str = PATH
     others: Mapping[str, bytes] = field(default_factory=dict)
-    founding: tuple[str, ...] = ()
     link: bool = False
 
     def files(self) -> dict[str, bytes]:

@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from cakebook.lint.examples import edit, other, whole
 from cakebook.lint.registry import Hit, Severity, rule
 from cakebook.lint.subject import Subject, nearest
-from cakebook.model.base import UNKNOWN
+from cakebook.model.base import UNKNOWN, OpenModel
 from cakebook.model.entry import Condition, Entry, Generated, Source
-from cakebook.model.evidence import Functional, Ratio, Timed
+from cakebook.model.evidence import Baseline, Correctness, Functional, Ratio, Timed, Timing
 
 TITLE_MAX = 120
 DESCRIPTION_MAX = 200
@@ -93,7 +93,7 @@ def id_unique(s: Subject) -> Iterator[Hit]:
     what="Another file's path differs from this one only in case or Unicode form.",
     why="On macOS and Windows one of the two silently disappears from the working copy.",
     fix="Rename the newer file; ids and folders are lower-case ASCII.",
-    bad=(edit(others={"entries/tiling/Demo-Rows-per-tile.md": other("demo-two")["entries/tiling/demo-two.md"]}),),
+    bad=(edit(others={"entries/tiling/Demo-Rows-per-tile.md": other("demo-a")["entries/tiling/demo-a.md"]}),),
 )
 def path_unique(s: Subject) -> Iterator[Hit]:
     for rival in s.book.rivals_by_path(s.file):
@@ -121,10 +121,7 @@ def unknown_key(s: Subject) -> Iterator[Hit]:
         "evidence": {*Functional.model_fields, *Ratio.model_fields, *Timed.model_fields},
         "generated": set(Generated.model_fields),
     }
-    blocks = {
-        name: set(Timed.model_fields[name].annotation.__args__[0].model_fields)
-        for name in ("baseline", "timing", "correctness")
-    }  # type: ignore[union-attr]
+    blocks: dict[str, type[OpenModel]] = {"baseline": Baseline, "timing": Timing, "correctness": Correctness}
     for path in s.front.keys:
         *above, key = path
         if not above:
@@ -132,7 +129,7 @@ def unknown_key(s: Subject) -> Iterator[Hit]:
         elif above[0] in within and (len(above) == 1 or (len(above) == 2 and isinstance(above[1], int))):
             known = within[str(above[0])]
         elif len(above) == 3 and above[0] == "evidence" and above[2] in blocks:
-            known = blocks[str(above[2])]
+            known = set(blocks[str(above[2])].model_fields)
         else:
             continue
         if key not in known:
@@ -165,7 +162,8 @@ def type_of_kind(s: Subject) -> Iterator[Hit]:
     "CB117",
     "proposal-incomplete",
     "format",
-    what="One of the six things of a proposal is missing: title, DSL, what to do, when it applies, a source, what was observed.",
+    what="One of the six things of a proposal is missing: title, DSL, what to do, when it applies, one source, what was "
+    "observed.",
     why="With less, a reviewer cannot judge a lesson and a reader cannot apply it. Either language will do.",
     fix="Write `title`, `dsl` (or `dsl: [any]`), a section `## Pattern`, a section `## When` or `applies_when`, one item of "
     "`sources`, and a section `## Numbers` or `evidence`. An observation may be a plain sentence.",

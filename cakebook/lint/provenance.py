@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from cakebook.lint.examples import edit
+from cakebook.lint.examples import PINNED, edit
 from cakebook.lint.registry import Hit, rule
 from cakebook.lint.subject import Subject, nearest
 from cakebook.model.base import UNKNOWN
@@ -15,6 +15,8 @@ GIT_HOSTS = frozenset({"github.com", "gitlab.com", "gitee.com", "gitcode.com", "
 _AT_REVISION = frozenset({"blob", "tree", "raw", "commit", "blame", "edit"})
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _FIGURE = re.compile(r"(?<![\w.\-])[-−+~≈<>≤≥]?\d[\d,.]*\w*")
+_AT = PINNED.removesuffix("/docs/story.md")
+_REF = "blob/" + _AT.rsplit("/", 1)[-1]
 _LABEL = re.compile(r"[^\s\[\]^]+")
 
 
@@ -55,7 +57,7 @@ def pinned(parts: SplitResult) -> bool | None:
     fix="Write the full address, beginning with `https://`.",
     bad=(
         edit("https://github.com/owner", "http://github.com/owner"),
-        edit("https://github.com/owner/repo/blob/0123456789abcdef0123456789abcdef01234567/docs/story.md", "docs/story.md"),
+        edit("https://" + PINNED, "docs/story.md"),
         edit("https://github.com/owner", "https://[github.com/owner"),
     ),
 )
@@ -98,24 +100,20 @@ def source_id(s: Subject) -> Iterator[Hit]:
     why="Branches move: tomorrow the address shows another text, and the claim can no longer be checked.",
     fix="Open the file, press `y` (or “permanent link”), and copy the address with the 40-digit commit.",
     bad=(
-        edit("blob/0123456789abcdef0123456789abcdef01234567", "blob/main"),
-        edit("blob/0123456789abcdef0123456789abcdef01234567", "blob/0123456"),
-        edit("github.com/owner/repo/blob/0123456789abcdef0123456789abcdef01234567", "gitlab.com/g/sub/repo/-/tree/v1.0"),
-        edit(
-            "github.com/owner/repo/blob/0123456789abcdef0123456789abcdef01234567", "raw.githubusercontent.com/owner/repo/master"
-        ),
-        edit("github.com/owner/repo/blob/0123456789abcdef0123456789abcdef01234567/docs/story.md", "gitee.com/owner/repo"),
+        edit(_REF, "blob/main"),
+        edit(_REF, "blob/0123456"),
+        edit(_AT, "gitlab.com/g/sub/repo/-/tree/v1.0"),
+        edit(_AT, "raw.githubusercontent.com/owner/repo/master"),
+        edit(PINNED, "gitee.com/owner/repo"),
     ),
     good=(
         edit(
-            "github.com/owner/repo/blob/0123456789abcdef0123456789abcdef01234567/docs/story.md",
+            PINNED,
             "github.com/owner/repo/issues/7",
         ),
         edit("github.com/owner/repo/blob/", "gitlab.com/g/sub/repo/-/blob/"),
         edit("github.com/owner/repo/blob/0123", "raw.githubusercontent.com/owner/repo/0123"),
-        edit(
-            "github.com/owner/repo/blob/0123456789abcdef0123456789abcdef01234567/docs/story.md", "www.hiascend.com/document/x"
-        ),
+        edit(PINNED, "www.hiascend.com/document/x"),
     ),
 )
 def git_unpinned(s: Subject) -> Iterator[Hit]:
@@ -133,11 +131,9 @@ def git_unpinned(s: Subject) -> Iterator[Hit]:
     what="A source that is not pinned to a commit does not say when it was read.",
     why="Documents, issues and pull requests change; the date says which state the claim is about.",
     fix='Add `accessed: "2026-11-30"`, the day on which you read it.',
-    bad=(
-        edit("github.com/owner/repo/blob/0123456789abcdef0123456789abcdef01234567/docs/story.md", "github.com/owner/repo/issues/7", ', accessed: "2026-11-30"', ""),
-    ),
+    bad=(edit(PINNED, "github.com/owner/repo/issues/7", ', accessed: "2026-11-30"', ""),),
     good=(edit(', accessed: "2026-11-30"', ""),),
-)  # fmt: skip
+)
 def accessed_missing(s: Subject) -> Iterator[Hit]:
     for i, source in enumerate(s.entry.sources):
         parts = web_address(source.resource)

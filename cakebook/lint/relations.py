@@ -1,4 +1,4 @@
-"""Rules CB401 to CB407: relations between entries. They always see the whole book.
+"""Rules CB401 to CB408: relations between entries. They always see the whole book.
 
 Relations are written by the newer side only and inverses are computed, so that adding an entry never asks for an edit
 of an admitted one. Where two entries do not go together, the one that is not settled is reported.
@@ -134,7 +134,7 @@ def _way_back(book: BookView, start: str, relation: str) -> list[str]:
     "relations",
     what="Two entries both name each other in `related` or `conflicts_with`.",
     why="The inverse is computed; written twice, each later change asks for an edit of two reviewed entries.",
-    fix="Keep it in the newer entry; among new ones, in the one whose path sorts first.",
+    fix="Keep it in the newer entry; among new ones, in the one whose id sorts first.",
     bad=(
         edit("related: []", "related: [demo-a]", others=other("demo-a", "related: []", "related: [demo-rows-per-tile]")),
         edit(
@@ -179,14 +179,13 @@ def relation_contradiction(s: Subject) -> Iterator[Hit]:
     "dead-entry-link",
     "relations",
     needs="text",
-    what="A relative link leads to no file below `entries/`, or `variant_of` is not a plain group name.",
+    what="A relative link leads to no file below `entries/`.",
     why="Entries are read from clones, sites and packs: a link must hold in all of them, and may not lead out of the book.",
-    fix="Link to an entry as `../<kind>/<id>.md`. A group name is kebab-case, like an id.",
+    fix="Link to an entry as `../<kind>/<id>.md`.",
     bad=(
         edit("Row-wise kernels", "Row-wise [kernels](../memory/none.md)"),
         edit("Row-wise kernels", "Row-wise [kernels](../../../etc/passwd)"),
         edit("Row-wise kernels", "Row-wise [kernels](..%2f..%2f..%2fsecret.md)"),
-        edit("variant_of: rows-per-tile", "variant_of: Rows per tile"),
     ),
     good=(
         edit("Row-wise kernels", "Row-wise [kernels](../memory/demo-two.md#why)", others=other("demo-two", kind="memory")),
@@ -198,8 +197,21 @@ def dead_entry_link(s: Subject) -> Iterator[Hit]:
     for link in s.document.links:
         if is_relative(link.value) and _resolve(s.file.path, link.value) not in s.book.every_path:
             yield Hit(f"link leads to no file of the book: {link.value[:80]}", link.line, hint="write ../<kind>/<id>.md")
-    group = s.front.values.get("variant_of", "")
-    if isinstance(group, str) and group and not is_id(group):
+
+
+@rule(
+    "CB408",
+    "group-name",
+    "relations",
+    what="`variant_of` is not a plain group name.",
+    why="Variants of one idea are kept apart by this name; two spellings would be two groups.",
+    fix="Write it in kebab-case, like an id.",
+    bad=(edit("variant_of: rows-per-tile", "variant_of: Rows per tile"),),
+    good=(edit("variant_of: rows-per-tile\n", ""),),
+)
+def group_name(s: Subject) -> Iterator[Hit]:
+    group = s.entry.variant_of
+    if group and not is_id(group):
         yield s.hit(f"variant_of: `{group}` is not a group name", "variant_of", hint="kebab-case, like an id")
 
 

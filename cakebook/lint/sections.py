@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from cakebook.lint.examples import edit
+from cakebook.lint.examples import CHECK, edit
 from cakebook.lint.registry import Hit, Severity, rule
 from cakebook.lint.subject import Subject, nearest
 from cakebook.text import markdown
@@ -51,10 +51,12 @@ def no_h1(s: Subject) -> Iterator[Hit]:
 )
 def section_order(s: Subject) -> Iterator[Hit]:
     last = -1
+    seen: set[str] = set()
     for section in s.document.sections:
         place = _ORDER.get(section.title)
-        if place is None:
+        if place is None or section.title in seen:
             continue
+        seen.add(section.title)
         if place < last:
             before = list(SECTIONS)[last]
             yield Hit(
@@ -138,12 +140,7 @@ def text_outside_sections(s: Subject) -> Iterator[Hit]:
         edit("## Pitfalls\n- The last tile has fewer rows: size buffers for the larger of the two.\n", ""),
         edit("## When\nRow-wise kernels whose rows are short. See [the numbers](#numbers) first.\n", "## When\n"),
     ),
-    good=(
-        edit(
-            "## Check\n```python check\nUSABLE, FIXED, PER_ROW = 188_160, 49_184, 49_156\nassert (USABLE - FIXED) // PER_ROW == 2\n```\n",
-            "",
-        ),
-    ),
+    good=(edit("## Check\n" + CHECK, ""),),
 )
 def section_missing(s: Subject) -> Iterator[Hit]:
     written = {section.title: section for section in reversed(s.document.sections)}
@@ -187,7 +184,7 @@ def summary_too_long(s: Subject) -> Iterator[Hit]:
     why="All that follows is code: sections vanish from search and packs without a trace.",
     fix="Close it with as many backticks (or tildes) as opened it. To show a fence inside a fence, give the outer one more: "
     "````` ```` `````.",
-    bad=(edit("```\n\n## Why", "\n## Why"), edit("```cpp\n", "~~~cpp\n")),
+    bad=(edit(CHECK, CHECK.removesuffix("```\n")), edit("```cpp\n", "~~~cpp\n")),
     good=(edit("- The last", "> ```cpp\n> int x;\n> ```\n\n- The last"),),
 )
 def unclosed_fence(s: Subject) -> Iterator[Hit]:
@@ -244,15 +241,20 @@ def heading_in_fence(s: Subject) -> Iterator[Hit]:
     "format",
     needs="text",
     what="A link to a heading of this entry leads nowhere.",
-    why="Anchors are made as GitHub makes them: lower case, punctuation dropped, one hyphen for each space, Chinese kept.",
+    why="The reader is sent nowhere. Anchors are made as GitHub makes them: lower case, punctuation dropped, a hyphen for "
+    "each space, Chinese kept.",
     fix="Use the anchor that the finding suggests.",
-    bad=(edit("(#numbers)", "(#Numbers)"), edit("(#numbers)", "(#number)"), edit("(#numbers)", "(#fake)", "uint64_t rows", "# Fake\nuint64_t rows")),
+    bad=(
+        edit("(#numbers)", "(#Numbers)"),
+        edit("(#numbers)", "(#number)"),
+        edit("(#numbers)", "(#fake)", "uint64_t rows", "# Fake\nuint64_t rows"),
+    ),
     good=(
         edit("(#numbers)", "(#循环分块迴圈)", "## Why\n", "## Why\n### 循环分块（迴圈）\n"),
         edit("(#numbers)", "(#copy--compute)", "## Why\n", "## Why\n### Copy & Compute\n"),
         edit("(#numbers)", "(#in-short-1)", "## Why\n", "## Why\n### In short\n### In short\n"),
     ),
-)  # fmt: skip
+)
 def dead_anchor(s: Subject) -> Iterator[Hit]:
     anchors = anchors_of(s.document)
     folded = {a.casefold(): a for a in anchors}

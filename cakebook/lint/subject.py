@@ -69,13 +69,13 @@ class BookView:
         return file.id in self.founding or (self.focus is not None and file.path not in self.focus)
 
     def answers(self, file: EntryFile, rival: EntryFile) -> bool:
-        """Which of two files that do not go together must change: the one not settled, else the later path.
+        """Which of two files that do not go together must change: the one not settled, else the later by name.
 
         No rule may require editing an admitted entry because another was added.
         """
         if self.settled(file) != self.settled(rival):
             return not self.settled(file)
-        return file.path > rival.path
+        return (file.id, file.path) > (rival.id, rival.path)
 
 
 def _group(files: Iterable[EntryFile], key: Callable[[EntryFile], str]) -> dict[str, list[EntryFile]]:

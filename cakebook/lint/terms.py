@@ -1,8 +1,7 @@
-"""Rules CB201 to CB208: the terms by which retrieval filters and ranks, against `book/vocabulary`."""
+"""Rules CB201 to CB209: the terms by which retrieval filters and ranks, against `book/vocabulary`."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from cakebook.lint.examples import edit
@@ -32,6 +31,17 @@ def suggestion(vocabulary: Vocabulary, file: str, text: str, ids: tuple[str, ...
     return f"did you mean `{like}`?" if like else f"the terms are in book/vocabulary/{file}.yaml"
 
 
+def value_suggestion(vocabulary: Vocabulary, facet: str, text: str) -> str:
+    """The same for a value of a condition facet."""
+    for value in vocabulary.term("conditions", facet).get("values", ()):
+        names = (value.get("title", ""), value.get("title_zh", ""), *value.get("aliases", ()), *value.get("aliases_zh", ()))
+        if text.casefold() in (name.casefold() for name in names):
+            return f"did you mean `{value['id']}`?"
+    allowed = vocabulary.facet_values(facet)
+    like = nearest(text, allowed)
+    return f"did you mean `{like}`?" if like else "one of " + ", ".join(allowed)
+
+
 @rule(
     "CB201",
     "unknown-term",
@@ -54,12 +64,16 @@ def unknown_term(s: Subject) -> Iterator[Hit]:
     if s.entry.kind and s.entry.kind not in kinds:
         yield s.hit(f"unknown kind `{s.entry.kind}`", "kind", hint=suggestion(s.vocabulary, "kinds", s.entry.kind, kinds))
     for field in (*_FILES, "dtypes"):
-        file = _FILES.get(field, "conditions")
         terms = known(s.vocabulary, field)
         for path, term in s.term_list(field):
             if term in terms or (term == ANY and field in MAY_BE_ANY):
                 continue
-            hint = "leave the list empty if it is not known" if term == ANY else suggestion(s.vocabulary, file, term, terms)
+            if term == ANY:
+                hint = "leave the list empty if it is not known"
+            elif field == "dtypes":
+                hint = value_suggestion(s.vocabulary, "dtype", term)
+            else:
+                hint = suggestion(s.vocabulary, _FILES[field], term, terms)
             yield s.hit(f"{field}: unknown term `{term}`", *path, hint=hint)
     yield from _inputs(s)
 
@@ -71,8 +85,7 @@ def _inputs(s: Subject) -> Iterator[Hit]:
                 for name in ("dtype", "layout"):
                     term, terms = getattr(tensor, name), s.vocabulary.facet_values(name)
                     if term not in (UNKNOWN, *terms):
-                        like = nearest(term, terms)
-                        hint = f"did you mean `{like}`?" if like else f"one of {', '.join(terms)}"
+                        hint = value_suggestion(s.vocabulary, name, term)
                         yield s.hit(f"{name}: unknown term `{term}`", "evidence", i, "rows", j, "inputs", k, name, hint=hint)
 
 
@@ -117,8 +130,7 @@ def unknown_condition(s: Subject) -> Iterator[Hit]:
             allowed = s.vocabulary.facet_values(facet)
             for value in values:
                 if value not in allowed:
-                    like = nearest(value, allowed)
-                    hint = f"did you mean `{like}`?" if like else "one of " + ", ".join(allowed)
+                    hint = value_suggestion(s.vocabulary, facet, value)
                     yield s.hit(f"{facet}: unknown value `{value}`", *place, hint=hint)
             if not values:
                 yield s.hit(f"{facet}: no value", *place, hint="one of " + ", ".join(allowed))
@@ -184,24 +196,39 @@ def unknown_error_code(s: Subject) -> Iterator[Hit]:
     "CB207",
     "any-mixed",
     "vocabulary",
-    what="A list holds `any` beside other values, or the same value twice.",
+    what="A facet list holds `any` beside other values.",
     why="`[any]` declares that the lesson holds for every value, other values that it holds for those only: not both.",
     fix="Keep `any` alone, or name the values.",
-    bad=(edit("dsl: [ascendc]", "dsl: [ascendc, any]"), edit("stages: [draft, evolve]", "stages: [draft, draft]")),
+    bad=(edit("dsl: [ascendc]", "dsl: [ascendc, any]"),),
 )
 def any_mixed(s: Subject) -> Iterator[Hit]:
-    for field in _LISTS:
-        terms = s.term_list(field)
-        if field in MAY_BE_ANY and len(terms) > 1 and any(term == ANY for _, term in terms):
+    for field in sorted(MAY_BE_ANY):
+        terms = [term for _, term in s.term_list(field)]
+        if ANY in terms and len(set(terms)) > 1:
             yield s.hit(f"{field}: `any` beside other values", field, hint="keep `any` alone, or name the values")
-        counts = Counter(term for _, term in terms)
-        for term in (t for t, n in counts.items() if n > 1):
-            path = [p for p, t in terms if t == term][1]
-            yield s.hit(f"{field}: `{term}` stands twice", *path, hint="remove one")
 
 
 @rule(
     "CB208",
+    "repeated-item",
+    "vocabulary",
+    severity=Severity.WARNING,
+    what="A list holds the same item twice.",
+    why="It counts once; the second was probably meant to be another.",
+    fix="Remove it, or write what was meant.",
+    bad=(edit("stages: [draft, evolve]", "stages: [draft, draft]"),),
+)
+def repeated_item(s: Subject) -> Iterator[Hit]:
+    for field in _LISTS:
+        seen: set[str] = set()
+        for path, term in s.term_list(field):
+            if term in seen:
+                yield s.hit(f"{field}: `{term[:60]}` stands twice", *path, hint="remove it")
+            seen.add(term)
+
+
+@rule(
+    "CB209",
     "scope-missing",
     "vocabulary",
     completeness=True,

@@ -5,6 +5,7 @@ Built by `repo.vocabulary` from validated files, stored as JSON in each generati
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,19 @@ class Vocabulary:
         """The term's title in `lang` (`en` or `zh`), else its id."""
         term = self.term(file, term_id)
         return str(term.get("title_zh" if lang == "zh" else "title") or term_id)
+
+    def texts(self) -> Iterator[str]:
+        """Every label and alias, condition values included."""
+        for terms in self.files.values():
+            for term in terms.values():
+                for item in (term, *term.get("values", ())):
+                    yield from (
+                        item["id"],
+                        item["title"],
+                        item["title_zh"],
+                        *item.get("aliases", ()),
+                        *item.get("aliases_zh", ()),
+                    )
 
     def resolve(self, file: str, text: str) -> str | None:
         """The id that `text` names, by id, title or alias, without case; None if nothing does."""

@@ -84,7 +84,7 @@ def context(view: View, request: ContextRequest) -> Pack:
         unrecognised=unrecognised,
         exhausted=not items,
         text=rendered,
-        degraded=view.degraded,
+        degraded=view.degraded(reading.lang),
     )
 
 
@@ -129,7 +129,10 @@ class _Packer:
     def fill(self, candidates: list[Candidate]) -> list[_Choice]:
         """The chosen entries with their levels, in the order in which the pack shows them."""
         passing = [c for c in candidates if c.scope.withheld is None and c.score > 0]
-        passing = self._without_superseded([c for c in passing if self._fits_stage(c)])
+        for candidate in passing:
+            if bonus := ranking()["packs"]["kinds"][self.stage].get(candidate.card["kind"]):
+                candidate.terms["stage-kind"] = bonus
+        passing = self._without_superseded([c for c in self._near_enough(passing) if self._fits_stage(c)])
         choices = [self._choice(c, passing) for c in passing]
         self._close_over_requires(choices)
         chosen: list[_Choice] = []
@@ -171,21 +174,19 @@ class _Packer:
         )
 
     def _first_of_each_role(self, choices: list[_Choice]) -> list[_Choice]:
-        """The best choice of each role with a real share, the largest share first.
-
-        It must come near the best of all, or be a constraint of the very target that was asked for.
-        """
-        weights = ranking()
-        floor = weights["relative_floor"] * max((c.candidate.score for c in choices), default=0.0)
+        """The best choice of each role with a real share, the largest share first."""
         first: list[_Choice] = []
         for role, share in sorted(self.shares.items(), key=lambda item: -item[1]):
             mine = [c for c in choices if c.role == role]
-            near_enough = [
-                c for c in mine if c.candidate.score >= floor or (role == "constraint" and "targets" in c.candidate.terms)
-            ]
-            if near_enough and share >= weights["packs"]["reserved_share"]:
-                first.append(min(near_enough, key=lambda c: c.candidate.order))
+            if mine and share >= ranking()["packs"]["reserved_share"]:
+                first.append(min(mine, key=lambda c: c.candidate.order))
         return first
+
+    def _near_enough(self, passing: list[Candidate]) -> list[Candidate]:
+        """Without the long tail; what an exact name adds to the best one is no yardstick for the others."""
+        best = max((c.score - c.terms.get("exact", 0.0) for c in passing), default=0.0)
+        floor = ranking()["packs"]["relative_floor"] * best
+        return [c for c in passing if c.exact or c.score >= floor]
 
     def _choice(self, candidate: Candidate, passing: list[Candidate]) -> _Choice:
         role: Role = self.view.catalog.vocabulary.role(candidate.card["kind"])  # type: ignore[assignment]

@@ -13,14 +13,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "avoid-if": ("avoid if {text}", "以下情形不宜使用：{text}"),
     "condition": ("applies when {text}", "适用条件：{text}"),
     "not-met": ("conditions not met", "适用条件不满足"),
-    "stale": ("past its review date {date}", "已过复核日期 {date}"),
+    "review-due": ("past its review date {date}", "已过复核日期 {date}"),
     "conflict": ("contradicts {id}", "与 {id} 相矛盾"),
     "superseded": ("superseded by {id}", "已被 {id} 取代"),
     "founding": (
         "founding: source-checked by the project, not approved by an independent person, nothing run on hardware by us",
         "founding：由本项目对照来源复核，未经独立人员批准，我们没有在硬件上运行过",
     ),
-    "stale-index": ("the index is older than the book: run `cakebook sync`", "索引早于书的内容：请运行 `cakebook sync`"),
+    "stale": ("the index is older than the book: run `cakebook sync`", "索引早于书的内容：请运行 `cakebook sync`"),
     "edited": (
         "withheld, edited since founding edition {edition}: {ids}",
         "以下条目在第 {edition} 版 founding 之后被改动，暂不提供：{ids}",

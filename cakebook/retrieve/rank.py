@@ -53,11 +53,16 @@ class Ranker:
 
     def channels(self, limit: int) -> dict[str, dict[int, float]]:
         """Raw scores by channel. `limit`: candidates that the lexical channel may name."""
-        lexical = dict(self.catalog.match(self.reading.words, limit))
-        for row, score in self.catalog.match(self.reading.expansion, limit):
-            lexical[row] = lexical.get(row, 0.0) + self.weights["expansion"] * score
-        exact = {row: float(len(names)) for row, names in self.reading.exact.items()}
-        return {"lexical": lexical, "exact": exact}
+        return {
+            "lexical": dict(self.catalog.match(self.reading.words, limit, self.reading.subjects)),
+            "expansion": dict(self.catalog.match(self.reading.expansion, limit)),
+            "exact": {row: float(len(names)) for row, names in self.reading.exact.items()},
+        }
+
+    def declaring(self, limit: int) -> list[int]:
+        """Rows that declare what the text names, whatever words they use."""
+        terms = [term for o in self.reading.operators for term in self.lines[o]]
+        return self.catalog.declaring([*terms, *self.reading.bottlenecks], limit)
 
     def candidates(self, channels: dict[str, dict[int, float]], rows: list[int]) -> list[Candidate]:
         """Scored candidates for `rows`, best first; withheld ones included."""
@@ -114,23 +119,42 @@ class Ranker:
     def confidence(self, best: Candidate | None) -> float:
         """How sure we are that `best` answers the text, 0..1: a logistic of what the text and the entry have in common.
 
-        The share is the part of the text's IDF weight whose words occur in the entry; a word that occurs in no entry
-        weighs as much as the rarest one.
+        The share is the part of the text's IDF weight whose words occur in the entry. A word that no entry has weighs as
+        much as the rarest one, unless the vocabulary knows it: then the question is of this field, only its answer may be
+        missing.
         """
         c = self.weights["confidence"]
-        words = self.reading.words
-        if best is None or not words:
+        if best is None or not self.reading.words:
             return 0.0
-        frequencies = self.catalog.frequencies(words)
-        size = self.catalog.size()
-        idf = {w: math.log(1 + (size + 0.5) / (frequencies.get(w, 0) + 0.5)) for w in words}
-        for word in words:
-            if word not in frequencies and tokens.has_cjk(word):  # bigrams across two words are mostly noise
-                idf[word] *= c["unseen_cjk"]
-        held = self.catalog.words_of(best.row)
-        matched = sum(weight for word, weight in idf.items() if word in held)
-        expansion = [w for w in self.reading.expansion if w in held]
-        share = min(1.0, matched / sum(idf.values()) + (0.1 if expansion else 0.0))
         facets = min(self.reading.facet_count, c["max_facets"])
-        z = c["intercept"] + c["share"] * share + c["exact"] * bool(best.exact) + c["facets"] * facets
+        z = c["intercept"] + c["share"] * self.share(best) + c["exact"] * bool(best.exact) + c["facets"] * facets
         return round(1 / (1 + math.exp(-z)), 4)
+
+    def share(self, best: Candidate) -> float:
+        """The part of the text's weight that `best` holds, 0..1; see `confidence`."""
+        c = self.weights["confidence"]
+        words = self.reading.words
+        frequencies = self.catalog.frequencies(words)
+        field = self.catalog.of_the_field(words)
+        size = self.catalog.size()
+        weight = {w: math.log(1 + (size + 0.5) / (frequencies.get(w, 0) + 0.5)) for w in words}
+        for word in words:
+            if word not in frequencies:
+                weight[word] *= c["unseen_field"] if word in field else c["unseen_cjk"] if tokens.has_cjk(word) else 1.0
+        held = self.catalog.words_of(best.row) | self._declared_words(best.card)
+        return sum(w for word, w in weight.items() if word in held) / sum(weight.values())
+
+    def _declared_words(self, card: Card) -> frozenset[str]:
+        """Words of the terms that the text names and the entry declares: it need not use the same word for them."""
+        vocabulary = self.catalog.vocabulary
+        texts: list[str] = []
+        for file, names, declared in (
+            ("operators", self.reading.operators, card["operators"]),
+            ("bottlenecks", self.reading.bottlenecks, card["bottlenecks"]),
+            ("dsls", self.reading.dsls, card["dsl"]),
+        ):
+            for name in names:
+                if {*self.lines.get(name, (name,)), "any"} & {*declared}:
+                    term = vocabulary.term(file, name)
+                    texts += [term["title"], term["title_zh"], *term.get("aliases", ()), *term.get("aliases_zh", ())]
+        return frozenset(w for text in texts for w in tokens.query_words(text))

@@ -31,13 +31,20 @@ SNIPPET = 160
 
 @dataclass(frozen=True)
 class View:
-    """What a request reads: one generation and what is known about its state."""
+    """What a request reads: one generation and what is known about its state.
+
+    `troubles`: names of sentences and their values for what is wrong with every answer from it.
+    """
 
     catalog: Catalog
     manifest: Manifest
     serve: Tier
     stale: frozenset[str]
-    degraded: tuple[Note, ...]
+    troubles: tuple[tuple[str, dict[str, object]], ...] = ()
+
+    def degraded(self, lang: Lang) -> tuple[Note, ...]:
+        """What is wrong with every answer, in `lang`."""
+        return tuple(Note(name, say(name, lang, **values)) for name, values in self.troubles)
 
 
 def search(view: View, request: SearchRequest) -> SearchResult:
@@ -58,7 +65,7 @@ def search(view: View, request: SearchRequest) -> SearchResult:
         generation=view.manifest.generation,
         commit=view.manifest.commit,
         dirty=view.manifest.dirty,
-        degraded=view.degraded,
+        degraded=view.degraded(reading.lang),
         took_ms=round((time.perf_counter() - started) * 1000, 1),
     )
 
@@ -75,14 +82,13 @@ def gather(ranker: Ranker, view: View, text: str, limit: int) -> tuple[list[Cand
     wanted = max(int(ranking()["candidates"]), 4 * limit)
     while True:
         channels = ranker.channels(wanted)
-        rows = sorted({row for scores in channels.values() for row in scores})
+        rows = sorted({*ranker.declaring(wanted), *(row for scores in channels.values() for row in scores)})
         candidates = ranker.candidates(channels, rows)
         passing = sum(c.scope.withheld is None for c in candidates)
         if passing >= limit or wanted >= size:
             break
         wanted *= 4
-    best = max(candidates, key=lambda c: (c.exact, c.terms.get("lexical", 0.0), c.card["id"]), default=None)
-    confidence = ranker.confidence(best)
+    confidence = ranker.confidence(candidates[0] if candidates else None)
     if confidence < ranking()["confidence"]["threshold"]:
         return [c for c in candidates if c.exact], confidence
     return candidates, confidence
@@ -141,10 +147,10 @@ def notes_of(candidate: Candidate, stale: frozenset[str], lang: Lang) -> tuple[N
     """Caveats of an entry as shown, gravest first."""
     notes = list(candidate.scope.caveats)
     if candidate.card["id"] in stale:
-        notes.insert(0, Note("stale", say("stale", lang, date=candidate.card["stale_after"][:10])))
+        notes.insert(0, Note("review-due", say("review-due", lang, date=candidate.card["stale_after"][:10])))
     if candidate.card["tier"] == "founding":
         notes.append(Note("founding", say("founding", lang)))
-    order = ("avoid-when", "conditions-not-met", "stale", "only-sku", "not-verified", "avoid-if", "condition", "founding")
+    order = ("avoid-when", "conditions-not-met", "review-due", "only-sku", "not-verified", "avoid-if", "condition", "founding")
     return tuple(sorted(notes, key=lambda n: order.index(n.code)))
 
 

@@ -16,8 +16,11 @@ STOPWORDS = frozenset(
     "a an and are as at be but by can do does for from get how i if in is it its my not of on or our should so that the "
     "their then there this to use using was we what when where which while who why will with you your".split()
 )
-ZH_STOP = frozenset("的了吗呢么在是和与把被就都也很怎什为如何哪里个一")
-"""Characters that carry no subject; a bigram of two of them is not indexed."""
+_FILLER = (
+    "为什么|怎么办|怎么样|怎么|怎样|什么|如何|为啥|哪里|哪个|哪些|哪种|多少|几个|是否|是不是|能不能|要不要|有没有|可不可以|请问|一下|"
+    "一个|应该|需要|可以|这个|那个|的|了|吗|呢|吧|呀|是|在|和|与|把|被|就|都|也|很|老|时候|时"
+)
+"""What a Chinese question is made of beside its subject; bigrams across it would be words of no text."""
 
 
 def count(text: str) -> int:
@@ -60,8 +63,12 @@ def words(text: str) -> list[str]:
 
 def query_words(text: str) -> list[str]:
     """Search tokens of a question: as `words`, without the words that carry no subject, each once."""
-    seen = dict.fromkeys(w for w in words(text) if w not in STOPWORDS)
-    return [w for w in seen if not (has_cjk(w) and all(c in ZH_STOP for c in w))]
+    if has_cjk(text):
+        bare = re.sub(_FILLER, " ", text)
+        text = bare if words(bare) else text
+    found = [w for w in words(text) if w not in STOPWORDS]
+    longer = [w for w in found if len(w) > 1 or w.isascii()]  # a lone character is what a filler left over
+    return list(dict.fromkeys(longer or found))
 
 
 def _bigrams(run: str) -> list[str]:
