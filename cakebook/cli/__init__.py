@@ -57,21 +57,25 @@ def root() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit with the status that `errors` documents."""
-    from cakebook.cli.output import run, write
+    from cakebook.cli.output import run
 
     arguments = sys.argv[1:]
-    if arguments == ["--version"]:
-        from cakebook import __version__
+    sys.exit(run(_version if arguments == ["--version"] else app, _book_last(arguments)))
 
-        write(f"cakebook {__version__}")
-        sys.exit(0)
-    sys.exit(run(app, _book_last(arguments)))
+
+def _version(**_: Any) -> None:
+    """`cakebook --version`."""
+    from cakebook import __version__
+    from cakebook.cli.output import write
+
+    write(f"cakebook {__version__}")
 
 
 def _book_last(arguments: list[str]) -> list[str]:
     """`--book PATH` before the command means the same as after it; every command takes it there."""
-    if arguments[:1] == ["--book"] and len(arguments) > 2:
-        return [arguments[2], *arguments[:2], *arguments[3:]]
-    if arguments[:1] and arguments[0].startswith("--book=") and len(arguments) > 1:
-        return [arguments[1], arguments[0], *arguments[2:]]
-    return arguments
+    if not arguments or arguments[0].partition("=")[0] != "--book":
+        return arguments
+    length = 1 if "=" in arguments[0] else 2
+    book, rest = arguments[:length], arguments[length:]
+    at = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:at], *book, *rest[at:]]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from cakebook.errors import BadArgument
 from cakebook.model.query import DEFAULT_BUDGET
@@ -69,6 +70,14 @@ FACETS = (DSL, TARGET, KIND, OPERATOR, BOTTLENECK, DTYPE, LAYOUT, SHAPE, WHEN, T
 COMMON = (LANG, NO_SYNC, JSON, BOOK)
 
 
+class _Raw(TyperCommand):
+    """A command whose arguments typer leaves alone, `--` included."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.args = args
+        return args
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise BadArgument(message, hint=f"see `{self.prog} --help`")
@@ -83,12 +92,7 @@ def reading_command(
     """
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-    @single.command(
-        name,
-        help=about,
-        add_help_option=False,
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False},
-    )
+    @single.command(name, help=about, cls=_Raw, add_help_option=False)
     def command(ctx: typer.Context) -> None:
         call(_parse(name, about, argument, options, ctx.args))
 
@@ -107,7 +111,12 @@ def _parse(name: str, about: str, argument: tuple[str, str, str], options: tuple
             if option.form == "int":
                 form["type"] = int
             parser.add_argument(option.name, metavar=option.metavar, help=option.help, **form)
-    return parser.parse_intermixed_args(given)
+    # The standard library takes `--` for an option when it reads intermixed arguments.
+    at = given.index("--") if number == "*" and "--" in given else len(given)
+    parsed = parser.parse_intermixed_args(given[:at])
+    if number == "*":
+        setattr(parsed, positional, [*getattr(parsed, positional), *given[at + 1 :]])
+    return parsed
 
 
 def facets(given: Any, options: tuple[Option, ...] = FACETS) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from cakebook.errors import BadArgument, Bug, CakeBookError, one_line
+from cakebook.errors import BadArgument, Bug, CakeBookError, StoreIO, one_line
 from cakebook.model.query import Note
 
 if TYPE_CHECKING:
@@ -18,14 +18,28 @@ if TYPE_CHECKING:
     from cakebook.service import Book
 
 
+class Unwritable(Exception):
+    """The result cannot be written to stdout; the cause says why."""
+
+
 def write(text: str) -> None:
-    """A result, on stdout. What the terminal's encoding cannot show becomes `?`."""
-    _put(sys.stdout, text)
+    """A result, on stdout. What the terminal's encoding cannot show becomes `?`.
+
+    Raises:
+        Unwritable: the reader went away, as `| head` does, or there is no space.
+    """
+    try:
+        _put(sys.stdout, text)
+    except OSError as error:
+        raise Unwritable from error
 
 
 def note(text: str) -> None:
-    """Anything that is not the result, on stderr, as one line."""
-    _put(sys.stderr, one_line(text))
+    """Anything that is not the result, on stderr, as one line. If nobody can read it, the exit status has to do."""
+    try:
+        _put(sys.stderr, one_line(text))
+    except OSError:
+        _silence(sys.stderr)
 
 
 def write_json(value: Any) -> None:
@@ -35,14 +49,24 @@ def write_json(value: Any) -> None:
 
 
 def _put(stream: Any, text: str) -> None:
+    if stream is None:  # it was closed before we started
+        return
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def _silence(stream: Any) -> None:
+    """Let what is still buffered for a stream that is gone go nowhere, so that closing it at exit cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def fail(error: CakeBookError, as_json: bool) -> int:
     """Print an error and return its exit status."""
     if as_json:
-        write_json(error.to_dict())
+        try:
+            write_json(error.to_dict())
+        except Unwritable:
+            _silence(sys.stdout)
     note(f"error: {error}")
     return error.exit
 
@@ -50,15 +74,13 @@ def fail(error: CakeBookError, as_json: bool) -> int:
 def run(app: Callable[..., Any], given: list[str]) -> int:
     """Run the typer application on `given`; returns the exit status."""
     as_json = "--json" in given or "--format=json" in given or ("--format", "json") in pairwise(given)
+    status = 0
     try:
         status = _call(app, given)
-        sys.stdout.flush()
-        return status
     except CakeBookError as error:
-        return fail(error, as_json)
-    except BrokenPipeError:  # the reader went away, as `| head` does; nothing more can be said on stdout
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        status = fail(error, as_json)
+    except Unwritable as error:
+        status = _lost(error.__cause__, 0)
     except KeyboardInterrupt:
         note("interrupted")
         return 130
@@ -66,7 +88,22 @@ def run(app: Callable[..., Any], given: list[str]) -> int:
         if os.environ.get("CAKEBOOK_TRACEBACK"):
             raise
         hint = "please report it with the command line; CAKEBOOK_TRACEBACK=1 shows where"
-        return fail(Bug(f"{type(error).__name__}: {error}", hint=hint), as_json)
+        status = fail(Bug(f"{type(error).__name__}: {error}", hint=hint), as_json)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        return _lost(error, status)
+    return status
+
+
+def _lost(error: BaseException | None, status: int) -> int:
+    """The exit status when stdout took no result: that a reader went away early is no failure."""
+    _silence(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return status
+    why = getattr(error, "strerror", "")
+    return fail(StoreIO(f"the result could not be written: {why}", hint="look at where stdout goes"), False)
 
 
 def _call(app: Callable[..., Any], given: list[str]) -> int:
@@ -76,7 +113,8 @@ def _call(app: Callable[..., Any], given: list[str]) -> int:
 
     # A help option is an annotated parameter like any other: typer loads pydantic for it, so it is there only when used.
     asks = {"-h", "--help"}
-    names = sorted(asks) if not given or asks & set(given) else []
+    given = given or ["--help"]
+    names = sorted(asks) if asks & set(given) else []
     try:
         result = app(
             args=[a.encode("utf-8", "replace").decode() for a in given], standalone_mode=False, help_option_names=names
@@ -89,6 +127,8 @@ def _call(app: Callable[..., Any], given: list[str]) -> int:
         return int(error.exit_code)
     except typer.Abort:
         return 130
+    except SystemExit as stop:  # after `--help`
+        return int(stop.code or 0)
     return result if isinstance(result, int) else 0
 
 

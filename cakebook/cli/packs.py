@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -62,14 +63,10 @@ def as_text(pack: Pack) -> str:
 
 def _error_text(given: str) -> str:
     """The text itself, or the content of the file that it names."""
-    if not given or "\n" in given or len(given) > 1000:
+    # Unlike `Path.is_file`, this is false, and no error, for a text that is too long for a path.
+    if not given or "\n" in given or not os.path.isfile(given):  # noqa: PTH113
         return given
     try:
-        path = Path(given)
-        if not path.is_file():
-            return given
-        return path.read_text("utf-8", "replace")
-    except ValueError:
-        return given
+        return Path(given).read_text("utf-8", "replace")
     except OSError as error:
         raise Unreadable(f"{given}: {error.strerror}", hint="check the permissions") from None

@@ -27,6 +27,7 @@ CREATE TABLE entries (
 );
 CREATE TABLE sections (
     entry INTEGER NOT NULL, position INTEGER NOT NULL, title TEXT NOT NULL, source TEXT NOT NULL, prose TEXT NOT NULL,
+    words TEXT NOT NULL,
     PRIMARY KEY (entry, position)
 ) WITHOUT ROWID;
 CREATE TABLE names (
@@ -44,11 +45,12 @@ CREATE VIRTUAL TABLE terms USING fts5vocab(lexical, 'row');
 
 @dataclass(frozen=True)
 class Section:
-    """One section of an entry: canonical title, Markdown as written, prose without code."""
+    """One section of an entry: canonical title, Markdown as written, prose without code, search tokens of the prose."""
 
     title: str
     source: str
     prose: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class CatalogWriter:
             f"INSERT INTO lexical (rowid, {', '.join(FIELDS)}) VALUES ({marks})", (row, *(chunks.fields[f] for f in FIELDS))
         )
         self._db.executemany(
-            "INSERT INTO sections VALUES (?, ?, ?, ?, ?)", [(row, i, *section) for i, section in enumerate(chunks.sections)]
+            "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?)", [(row, i, *section) for i, section in enumerate(chunks.sections)]
         )
         self._db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(name, kind, row) for kind, name in chunks.names])
 
@@ -209,7 +211,7 @@ class Catalog:
 
     def sections(self, row: int) -> tuple[Section, ...]:
         """The sections of an entry, in order."""
-        found = self._rows("SELECT title, source, prose FROM sections WHERE entry = ? ORDER BY position", (row,))
+        found = self._rows("SELECT title, source, prose, words FROM sections WHERE entry = ? ORDER BY position", (row,))
         return tuple(Section(*r) for r in found)
 
     def withheld(self) -> list[WithheldEntry]:

@@ -18,8 +18,8 @@ class Chunks:
     """One admitted entry, ready to be written.
 
     `card`: JSON of everything that filters and answers need. `fields`: column → tokens joined by spaces. `sections`:
-    (title, Markdown, prose). `names`: (kind, name) for exact look-up: id, api and code in lower case, and facet for operators
-    and bottlenecks.
+    (title, Markdown, prose, search tokens of the prose). `names`: (kind, name) for exact look-up: id, api and code in lower
+    case, and facet for operators and bottlenecks.
     """
 
     id: str
@@ -28,14 +28,14 @@ class Chunks:
     raw_sha: str
     card: str
     fields: dict[str, str]
-    sections: tuple[tuple[str, str, str], ...]
+    sections: tuple[tuple[str, str, str, str], ...]
     names: tuple[tuple[str, str], ...]
 
 
 def chunk(file: EntryFile, entry: Entry, verdict: Verdict, raw_sha: str) -> Chunks:
     """The chunks of an entry that the gate admits."""
-    sections = tuple((s.title, s.source, s.prose) for s in file.document.sections)
-    bodies = {title: source for title, source, _ in reversed(sections)}
+    sections = tuple((s.title, s.source, s.prose, " ".join(tokens.words(s.prose))) for s in file.document.sections)
+    bodies = {title: source for title, source, _, _ in reversed(sections)}
     conditions = [*entry.applies_when, *entry.avoid_when]
     fields = {
         "ids": [entry.id, *entry.apis, *entry.error_codes],
@@ -43,7 +43,7 @@ def chunk(file: EntryFile, entry: Entry, verdict: Verdict, raw_sha: str) -> Chun
         "symptoms": [*entry.symptoms, *entry.symptoms_zh],
         "descriptions": [entry.description, entry.description_zh, bodies.get("Summary", ""), bodies.get("摘要", "")],
         "conditions": [text for c in conditions for text in (c.text, c.text_zh)],
-        "sections": [source for title, source, _ in sections if title not in ("Summary", "摘要", "Check", "Sources")],
+        "sections": [source for title, source, _, _ in sections if title not in ("Summary", "摘要", "Check", "Sources")],
     }
     return Chunks(
         id=entry.id,

@@ -14,9 +14,10 @@ from cakebook.gate.facts import Facts, gather
 from cakebook.gate.verdict import verdict
 from cakebook.index.catalog import SCHEMA, CatalogWriter, WithheldEntry
 from cakebook.index.chunks import chunk
-from cakebook.index.generation import CATALOG, BuiltFrom, Manifest, canonical_json, file_digest, store_errors
+from cakebook.index.generation import CATALOG, BuiltFrom, file_digest, store_errors
 from cakebook.index.place import Place, signature
 from cakebook.index.ranking import ranking_digest
+from cakebook.model.manifest import Manifest, canonical_json
 from cakebook.model.review import EntryBytes
 from cakebook.repo.entries import EntryFile, read_entry
 from cakebook.repo.git import Repository

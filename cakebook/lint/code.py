@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 SPELT = {"c++": "cpp", "cxx": "cpp", "cc": "cpp", "hpp": "cpp", "h": "cpp", "py": "python", "python3": "python"}
 """Other spellings of the languages that are parsed, by which a fence would escape the parser."""
-_QUALIFIER = re.compile(r"\b__(?:mix|launch_bounds|schedmode|simt_vf)__\s*\([^()]*\)|\b__[a-z][a-z0-9_]*__\b")
-_LAUNCH = re.compile(r"<<<[^;{}<>]*>>>")
+_QUALIFIER = re.compile(
+    r"\b__(?:mix|launch_bounds|schedmode|simt_vf)__\s*\([^()]*\)|\b__(?!attribute__|asm__|func__)[a-z][a-z0-9_]*__\b"
+)
+_LAUNCH = re.compile(r"<<<[^;{}]{0,200}?>>>")
+_TILING = re.compile(r"\bBEGIN_TILING_DATA_DEF\s*\([^()]{0,200}\)")
+_DEPENDENT = re.compile(r"(?<=[.>])template\s+(?=[A-Za-z_])")
+_CORE = re.compile(r"(?<=\bif )ASC(?:END)?_IS_AI[CV](?:_[A-Z]+)*\b")
 _WRAPPERS = (("", ""), ("void f() {", "\n}"), ("struct S {", "\n};"))
 
 
@@ -65,17 +70,16 @@ def fence_language(s: Subject) -> Iterator[Hit]:
             'extern "C" __global__ __aicore__ void demo(GM_ADDR x) {\n  __gm__ half *p = (__gm__ half *)x;\n  Run(p);\n}',
         ),
         edit("uint64_t rows = (usable - fixed) / perRow;", "__aicore__ inline void Init(__ubuf__ uint8_t *buf) { Set(buf); }"),
-        edit("uint64_t rows = (usable - fixed) / perRow;", "demo<<<blocks, nullptr, stream>>>(x, y);"),
+        edit("uint64_t rows = (usable - fixed) / perRow;", "demo<<<blocks, nullptr, ctx->GetStream()>>>(x, y);"),
+        edit("uint64_t rows = (usable - fixed) / perRow;", "if ASCEND_IS_AIV {\n  op.template Run(x);\n}"),
         edit("uint64_t rows = (usable - fixed) / perRow;", "public:\n  int rows = 0;\nprivate:\n  TQue<VECIN, 2> in;"),
     ),
 )
 def cpp_syntax(s: Subject) -> Iterator[Hit]:
     for fence in s.document.fences:
-        if fence.language == "cpp":
-            code = _LAUNCH.sub(_blank, _QUALIFIER.sub(_blank, fence.code))
-            if place := _error("cpp", code):
-                row, column, what = place
-                yield Hit(f"C++ does not parse: {what}", fence.line + 1 + row, column + 1, "no `...` in place of code")
+        if fence.language == "cpp" and (place := _error("cpp", plain_cpp(fence.code))):
+            row, column, what = place
+            yield Hit(f"C++ does not parse: {what}", fence.line + 1 + row, column + 1, "no `...` in place of code")
 
 
 @rule(
@@ -139,6 +143,13 @@ def check_asserts(s: Subject) -> Iterator[Hit]:
     section = s.document.section("Check")
     if section and not any(f.section == "Check" for f in s.document.fences):
         yield Hit("`## Check` holds no code", section.heading.line, hint="write a ```python check block or remove the heading")
+
+
+def plain_cpp(code: str) -> str:
+    """Ascend C as plain C++, each character in its place: without qualifiers, launch arguments and core macros."""
+    for pattern in (_QUALIFIER, _LAUNCH, _TILING, _DEPENDENT):
+        code = pattern.sub(_blank, code)
+    return _CORE.sub(lambda m: "(1)".ljust(len(m.group())), code)  # the macro brings its own brackets
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -43,13 +43,13 @@ def load_model(source: BookSource, path: str, model: type[M]) -> M:
     return validate(values, spans, path, model)
 
 
-def validate(values: dict[str, Any], spans: dict[Path, Span], path: str, model: type[M]) -> M:
-    """`values` as `model`; the first thing wrong raises `BookFileInvalid` with its line."""
+def validate(values: dict[str, Any], spans: dict[Path, Span], path: str, model: type[M], at: Path = ()) -> M:
+    """`values`, which stand at `at` in the file, as `model`; the first thing wrong raises `BookFileInvalid` with its line."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        where = locate(first["loc"], spans)
+        where = locate((*at, *first["loc"]), spans)
         name = ".".join(str(p) for p in first["loc"])
         line = f"{where.line}:{where.column}" if where else "1:1"
         raise BookFileInvalid(f"{path}:{line}: {name}: {first['msg']}", hint="see book/schema/ for the form") from None
@@ -86,8 +86,7 @@ def load_vocabulary(source: BookSource) -> Vocabulary:
             values, spans = load_file(source, path)
             folded: dict[str, str] = {}
             for i, raw in enumerate(values.get("terms", [])):
-                place = {p[2:]: s for p, s in spans.items() if p[:2] == ("terms", i)}
-                term = validate(raw, place, path, model)
+                term = validate(raw, spans, path, model, ("terms", i))
                 term_id = term.id
                 if other := folded.get(term_id.casefold()):
                     raise BookFileInvalid(f"{path}: id {term_id} stands twice (as {other})", hint="rename one of them")

@@ -73,10 +73,7 @@ def evaluate(text: str, values: Mapping[str, Value]) -> bool | None:
     Raises:
         ValueError: the expression is not of the grammar.
     """
-    try:
-        result = _value(compile_expression(text), values)
-    except (ZeroDivisionError, TypeError, OverflowError):
-        return None
+    result = _value(compile_expression(text), values)
     return None if result is None else bool(result)
 
 
@@ -100,6 +97,14 @@ def _check(node: ast.AST) -> None:
 
 
 def _value(node: ast.expr, values: Mapping[str, Value]) -> Any:
+    """The value of a part; None if it is unknown or has none, as a division by zero or a sum with a string."""
+    try:
+        return _apply(node, values)
+    except (ZeroDivisionError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _apply(node: ast.expr, values: Mapping[str, Value]) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
@@ -111,6 +116,8 @@ def _value(node: ast.expr, values: Mapping[str, Value]) -> Any:
         return None if inner is None else (not inner if isinstance(node.op, ast.Not) else -inner)
     if isinstance(node, ast.BinOp):
         left, right = _value(node.left, values), _value(node.right, values)
+        if isinstance(left, str) or isinstance(right, str):  # neither repetition nor formatting
+            raise TypeError
         return None if left is None or right is None else _ARITHMETIC[type(node.op)](left, right)
     if isinstance(node, ast.Compare):
         items = [_value(v, values) for v in (node.left, *node.comparators)]

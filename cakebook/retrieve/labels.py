@@ -31,7 +31,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "none-withheld": ("No reviewed entry passes the filters.", "没有经过审核的条目能通过筛选条件。"),
     "missing": ("It would help to know: {names}", "补充以下信息会更准确：{names}"),
     "withheld": ("Withheld", "未列出"),
-    "more-caveats": ("{n} more caveats", "另有 {n} 条注意事项"),
+    "more-caveats": ("and {n} more", "另有 {n} 条"),
     "why": ("why", "依据"),
 }
 """Name → (English, Chinese)."""

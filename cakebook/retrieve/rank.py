@@ -46,7 +46,8 @@ class Ranker:
         self.catalog, self.facets, self.reading, self.stale = catalog, facets, reading, stale
         self.weights: dict[str, Any] = ranking()
         vocabulary = catalog.vocabulary
-        recognised = {facet: frozenset(values) for facet, values in reading.conditions.items()}
+        heard = Facets(operators=reading.operators, targets=reading.targets, dtypes=reading.dtypes, when=reading.conditions)
+        recognised = known_conditions(heard, vocabulary)
         stated = known_conditions(facets, vocabulary)
         self.filter = Filter(facets, stated, recognised, vocabulary, serve, lang)
         self.lines = {o: vocabulary.operator_line(o) for o in (*facets.operators, *reading.operators)}
@@ -82,7 +83,7 @@ class Ranker:
         terms |= self._facet_terms(card)
         if scope.met:
             terms["conditions"] = conditions["met"]
-        elif scope.not_met:
+        elif scope.not_met or scope.avoid:
             terms["conditions"] = conditions["not_met"]
         if scope.unknown:
             terms["scope"] = self.weights["scope_unknown"] * scope.unknown

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
-from cakebook.index.generation import canonical_json
+from cakebook.model.manifest import canonical_json
 from cakebook.model.pack import ContextRequest
 
 

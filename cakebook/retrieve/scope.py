@@ -19,7 +19,8 @@ class Scope:
     """What the filters make of one entry.
 
     `withheld` is set when it must not be shown. `unknown` counts filters that the entry says nothing about. `met`: a case of
-    `applies_when` is certainly true; `not_met`: all are certainly false. `open`: facets that would decide a case.
+    `applies_when` is certainly true; `not_met`: all are certainly false. `avoid`: by what was recognised in the text it is a
+    case to avoid. `open`: facets that would decide a case.
     """
 
     withheld: Withheld | None = None
@@ -27,6 +28,7 @@ class Scope:
     unknown: int = 0
     met: str = ""
     not_met: bool = False
+    avoid: bool = False
     open: list[str] = field(default_factory=list)
 
 
@@ -112,6 +114,7 @@ class Filter:
                 scope.withheld = Withheld(card["id"], "avoid-when", text)
                 return
             if holds(case["match"], {**self.recognised, **self.stated}):
+                scope.avoid = True
                 scope.caveats.insert(0, Note("avoid-when", say("avoid", self.lang, text=text)))
             elif holds(case["match"], self.stated) is None:
                 scope.caveats.append(Note("avoid-if", say("avoid-if", self.lang, text=text)))

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from cakebook.index.catalog import Catalog
-from cakebook.index.generation import Manifest
 from cakebook.index.ranking import ranking
+from cakebook.model.manifest import Manifest
 from cakebook.model.query import (
     Facets,
     Hit,
@@ -23,7 +23,6 @@ from cakebook.model.query import (
 from cakebook.retrieve.labels import say
 from cakebook.retrieve.rank import Candidate, Ranker
 from cakebook.retrieve.understand import Reading, understand
-from cakebook.text import tokens
 
 SNIPPET = 160
 """Characters of a snippet."""
@@ -185,13 +184,13 @@ def _hit(view: View, ranker: Ranker, candidate: Candidate, reading: Reading, exp
 
 def _snippet(catalog: Catalog, row: int, reading: Reading) -> tuple[str, str]:
     """The section with most of the question's words, and its sentence around the first of them."""
-    wanted = {*reading.words, *reading.expansion}
+    wanted = set(reading.words)
     best = ("", "", 0)
     foreign = "Summary" if reading.lang == "zh" else "摘要"
     for section in catalog.sections(row):
         if section.title in ("Sources", foreign) or not section.prose:
             continue
-        matched = len(wanted & set(tokens.words(section.prose)))
+        matched = len(wanted.intersection(section.words.split()))
         if matched > best[2]:
             best = (section.title, section.prose, matched)
     title, prose, _ = best

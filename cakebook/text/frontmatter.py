@@ -223,6 +223,8 @@ def _syntax(error: yaml.MarkedYAMLError, source: str, first_line: int) -> Proble
     lines = source.split("\n")
     text = lines[line] if line < len(lines) else ""
     what = (error.problem or error.context or "syntax error").strip()
+    if "maximum nesting depth" in what:  # libyaml's own limit, far beyond ours
+        return Problem("CB107", f"nested deeper than {MAX_DEPTH} levels", line + first_line, column, "flatten the value")
     hint = "quote the value"
     if "\t" in text[: len(text) - len(text.lstrip())] or "'\\t'" in what:
         hint = "indent with spaces, not tabs"

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from cakebook.errors import NoSuchRule
-from cakebook.lint import FAMILIES, RULES, Rule, Severity, explain, lint_book, reference
+from cakebook.lint import FAMILIES, RULES, Rule, Severity, as_text, explain, lint_book, reference
 from cakebook.lint.examples import BASE, GOOD, PATH, Example
 from cakebook.lint.registry import register, reported, rule
-from cakebook.repo.layout import FolderSource, MemorySource, entry_paths
-from cakebook.repo.vocabulary import load_vocabulary
+from cakebook.model.review import Founding
+from cakebook.repo.layout import FOUNDING, FolderSource, MemorySource
+from cakebook.repo.vocabulary import load_model, load_vocabulary
 
 ROOT = Path(__file__).parent.parent.parent
 BAD = [pytest.param(r, e, id=f"{r.id}-{r.name}-{n}") for r in RULES.values() for n, e in enumerate(r.bad, 1)]
@@ -45,10 +46,11 @@ def test_the_base_entry_yields_nothing_with_the_vocabulary_of_this_book():
     assert lint_book(MemorySource({PATH: BASE.encode()}), vocabulary, ["demo-rows-per-tile"]) == []
 
 
-def test_the_entries_of_this_book_have_no_finding_as_founding_entries():
+def test_the_entries_of_this_book_have_no_error():
     source = FolderSource(ROOT)
-    ids = [Path(path).stem for path in entry_paths(source)]
-    assert lint_book(source, load_vocabulary(source), ids) == []
+    founding = load_model(source, FOUNDING, Founding).entries if source.paths(FOUNDING) else {}
+    found = lint_book(source, load_vocabulary(source), list(founding))
+    assert [f for f in found if f.severity is Severity.ERROR] == [], as_text(found)
 
 
 def test_ids_have_no_gap_within_a_family_and_names_are_unique():
