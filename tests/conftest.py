@@ -70,6 +70,13 @@ terms:
 """,
     "conditions": """\
 terms:
+  - id: dtype
+    title: Data type
+    title_zh: 数据类型
+    rule: given
+    values:
+      - {id: float16, title: float16, title_zh: float16, aliases: [fp16]}
+      - {id: float32, title: float32, title_zh: float32, aliases: [fp32]}
   - id: tail
     title: Tail
     title_zh: 尾块

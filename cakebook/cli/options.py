@@ -10,13 +10,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 from typer.core import TyperCommand
 
 from cakebook.errors import BadArgument
 from cakebook.model.query import DEFAULT_BUDGET
+
+BookPath = Annotated[
+    str, typer.Option("--book", metavar="PATH", help="The book; default: CAKEBOOK_BOOK, else the enclosing one.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+"""Options of the commands that use typer's annotations."""
 
 
 @dataclass(frozen=True)

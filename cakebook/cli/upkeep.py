@@ -7,13 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from cakebook.cli.options import BookPath, Json
 from cakebook.cli.output import note, write, write_json
 from cakebook.service import Book
-
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-BookPath = Annotated[
-    str, typer.Option("--book", metavar="PATH", help="The book; default: CAKEBOOK_BOOK, else the enclosing one.")
-]
 
 
 def command(name: str) -> Any:

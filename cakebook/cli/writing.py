@@ -6,13 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from cakebook.cli.options import BookPath, Json
 from cakebook.cli.output import note, write, write_json
 from cakebook.errors import BadFilter
 from cakebook.service import Book
-
-BookPath = Annotated[
-    str, typer.Option("--book", metavar="PATH", help="The book; default: CAKEBOOK_BOOK, else the enclosing one.")
-]
 
 
 def command(name: str) -> Any:
@@ -73,7 +70,7 @@ def lint(
 
 def verify(
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Entries, drafts too; default: all.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: Json = False,
     book: BookPath = "",
 ) -> None:
     """Run the check blocks of entries in a sandbox; exit status 1 if one fails."""

@@ -13,6 +13,7 @@ from cakebook.model.base import UNKNOWN
 
 GIT_HOSTS = frozenset({"github.com", "gitlab.com", "gitee.com", "gitcode.com", "raw.githubusercontent.com", "raw.gitcode.com"})
 _AT_REVISION = frozenset({"blob", "tree", "raw", "commit", "blame", "edit"})
+_PURL = re.compile(r"pkg:[a-z]+/[^\s@?#]+@[^\s@?#]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _FIGURE = re.compile(r"(?<![\w.\-])[-−+~≈<>≤≥]?\d[\d,.]*\w*")
 _AT = PINNED.removesuffix("/docs/story.md")
@@ -52,19 +53,21 @@ def pinned(parts: SplitResult) -> bool | None:
     "CB301",
     "source-address",
     "provenance",
-    what="A source's `resource` is not an absolute https address.",
+    what="A source's `resource` is neither an absolute https address nor the package URL of a released version.",
     why="A reader must be able to look, wherever the book was cloned to, and nobody on the way may change the answer.",
-    fix="Write the full address, beginning with `https://`.",
+    fix="Write the full address, beginning with `https://`; for a released package its purl, as in `pkg:pypi/name@1.2.3`.",
     bad=(
         edit("https://github.com/owner", "http://github.com/owner"),
         edit("https://" + PINNED, "docs/story.md"),
         edit("https://github.com/owner", "https://[github.com/owner"),
+        edit("https://" + PINNED, "pkg:pypi/some-package"),
     ),
+    good=(edit("https://" + PINNED, "pkg:pypi/some-package@1.2.3"),),
 )
 def source_address(s: Subject) -> Iterator[Hit]:
     for i, source in enumerate(s.entry.sources):
-        if web_address(source.resource) is None:
-            hint = "begin it with https://"
+        if web_address(source.resource) is None and not _PURL.fullmatch(source.resource):
+            hint = "begin it with https://, or name a package version as pkg:type/name@version"
             yield s.hit(
                 f"source `{source.id}`: not an https address: {source.resource[:80]}", "sources", i, "resource", hint=hint
             )

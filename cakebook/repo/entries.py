@@ -37,7 +37,8 @@ class EntryFile:
     @property
     def id(self) -> str:
         """The id as written, else the file stem."""
-        return (self.entry.id if self.entry else str(self.front.values.get("id", ""))) or PurePosixPath(self.path).stem
+        written = self.entry.id if self.entry else self.front.values.get("id")
+        return written if isinstance(written, str) and written else PurePosixPath(self.path).stem
 
     @cached_property
     def document(self) -> markdown.Document:

@@ -41,10 +41,10 @@ def body(card: Card, sections: tuple[Section, ...], lang: Lang) -> Body:
     ]
     when = _when(card, lang) or by_title.get("When", "")
     if when:
-        head.append(f"{'适用' if lang == 'zh' else 'When'}: {when}")
+        head.append(("适用：" if lang == "zh" else "When: ") + when)
     avoid = _cases(card["avoid_when"], lang)
     if avoid:
-        head.append(f"{'不宜' if lang == 'zh' else 'Avoid'}: {avoid}")
+        head.append(("不宜：" if lang == "zh" else "Avoid: ") + avoid)
     texts["summary"] = "\n".join(p for p in head if p)
     texts["pattern"] = "\n".join([texts["summary"], by_title["Pattern"]]) if by_title.get("Pattern") else texts["summary"]
     rest = [f"{name}:\n{by_title[name]}" for name in FULL if by_title.get(name)]

@@ -64,10 +64,10 @@ def variables(facets: Facets, vocabulary: Vocabulary, target: str, dtype: str) -
             values["sku"] = target
         facts = {**vocabulary.term("targets", architecture).get("facts", {}), **term.get("facts", {})}
         values |= {name: int(number) for name, number in facts.items()}
-    mixes = {vocabulary.term("operators", o).get("mix") for name in facets.operators for o in vocabulary.operator_line(name)}
-    mixes -= {None, ""}
-    if len(mixes) == 1:
-        values["operator_mix"] = str(mixes.pop())
+    # A family's mix is not its members': the vocabulary leaves it out where it varies.
+    mixes = {str(vocabulary.term("operators", name).get("mix") or "") for name in facets.operators}
+    if len(mixes) == 1 and "" not in mixes:
+        values["operator_mix"] = mixes.pop()
     return values
 
 

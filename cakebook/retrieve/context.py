@@ -128,7 +128,7 @@ class _Packer:
 
     def fill(self, candidates: list[Candidate]) -> list[_Choice]:
         """The chosen entries with their levels, in the order in which the pack shows them."""
-        passing = [c for c in candidates if c.scope.withheld is None and c.score > 0]
+        passing = [c for c in candidates if c.scope.withheld is None and c.merit > 0]
         for candidate in passing:
             if bonus := ranking()["packs"]["kinds"][self.stage].get(candidate.card["kind"]):
                 candidate.terms["stage-kind"] = bonus
@@ -184,15 +184,15 @@ class _Packer:
 
     def _near_enough(self, passing: list[Candidate]) -> list[Candidate]:
         """Without the long tail; what an exact name adds to the best one is no yardstick for the others."""
-        best = max((c.score - c.terms.get("exact", 0.0) for c in passing), default=0.0)
+        best = max((c.merit - c.terms.get("exact", 0.0) for c in passing), default=0.0)
         floor = ranking()["packs"]["relative_floor"] * best
-        return [c for c in passing if c.exact or c.score >= floor]
+        return [c for c in passing if c.exact or c.merit >= floor]
 
     def _choice(self, candidate: Candidate, passing: list[Candidate]) -> _Choice:
         role: Role = self.view.catalog.vocabulary.role(candidate.card["kind"])  # type: ignore[assignment]
-        best = max(c.score for c in passing)
+        best = max(map(_worth, passing))
         text = body(candidate.card, self.view.catalog.sections(candidate.row), self.lang)
-        relevance = (candidate.score / best) ** 2 if not candidate.exact else 2.0
+        relevance = (_worth(candidate) / best) ** 2 if not candidate.exact else 2.0
         return _Choice(candidate, role, text, relevance)
 
     def _fits_stage(self, candidate: Candidate) -> bool:
@@ -298,6 +298,11 @@ class _Packer:
 
 _SAID_ELSEWHERE = frozenset({"founding", "condition", "avoid-if"})
 """Caveats that the frame, or the entry's own When and Avoid lines, already say."""
+
+
+def _worth(candidate: Candidate) -> float:
+    """The score, or, where penalties take more than speaks for the entry, a small positive part of its merit."""
+    return max(candidate.score, 0.1 * candidate.merit)
 
 
 def _subject(card: dict[str, Any]) -> frozenset[str]:

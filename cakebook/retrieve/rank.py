@@ -32,6 +32,11 @@ class Candidate:
         return round(sum(self.terms.values()), 4)
 
     @property
+    def merit(self) -> float:
+        """What speaks for it: penalties rank an entry lower, they never leave it out."""
+        return round(sum(v for v in self.terms.values() if v > 0), 4)
+
+    @property
     def order(self) -> tuple[int, float, str]:
         """Sort key: full exact hits first, then the score, ties by id."""
         return -self.exact, -self.score, self.card["id"]
@@ -128,7 +133,9 @@ class Ranker:
         if best is None or not self.reading.words:
             return 0.0
         facets = min(self.reading.facet_count, c["max_facets"])
-        z = c["intercept"] + c["share"] * self.share(best) + c["exact"] * bool(best.exact) + c["facets"] * facets
+        field = min(len(self.catalog.of_the_field(self.reading.words)), c["max_field"])
+        z = c["intercept"] + c["share"] * self.share(best) + c["exact"] * bool(best.exact)
+        z += c["facets"] * facets + c["field"] * field
         return round(1 / (1 + math.exp(-z)), 4)
 
     def share(self, best: Candidate) -> float:

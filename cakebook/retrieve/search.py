@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -23,9 +24,11 @@ from cakebook.model.query import (
 from cakebook.retrieve.labels import say
 from cakebook.retrieve.rank import Candidate, Ranker
 from cakebook.retrieve.understand import Reading, understand
+from cakebook.text import tokens
 
-SNIPPET = 160
+SNIPPET = 180
 """Characters of a snippet."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])\s*")
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def search(view: View, request: SearchRequest) -> SearchResult:
     reading = understand(request.text, view.catalog, None if request.lang == "auto" else request.lang)
     ranker = Ranker(view.catalog, request.facets, reading, view.serve, reading.lang, view.stale)
     candidates, confidence = gather(ranker, view, request.text, request.limit)
-    shown = relevant(candidates)[: request.limit]
+    shown = relevant(candidates, request.text)[: request.limit]
     hits = tuple(_hit(view, ranker, c, reading, request.explain) for c in shown)
     return SearchResult(
         query=request.text,
@@ -93,17 +96,19 @@ def gather(ranker: Ranker, view: View, text: str, limit: int) -> tuple[list[Cand
     return candidates, confidence
 
 
-def relevant(candidates: list[Candidate]) -> list[Candidate]:
-    """Candidates that pass the filters, without the long tail of those that share a word or two with the question."""
+def relevant(candidates: list[Candidate], text: str) -> list[Candidate]:
+    """Candidates that pass the filters, without the long tail of those that share a word or two with the text."""
     passing = [c for c in candidates if c.scope.withheld is None]
-    floor = ranking()["relative_floor"] * max((c.score for c in passing), default=0.0)
-    return [c for c in passing if c.exact or c.score >= floor]
+    if not text.strip():
+        return passing
+    floor = ranking()["relative_floor"] * max((c.merit for c in passing), default=0.0)
+    return [c for c in passing if c.exact or c.merit >= floor]
 
 
 def near(candidates: list[Candidate], shown: list[Candidate]) -> tuple[Withheld, ...]:
     """The nearest three that a filter kept back, if they come near what is shown."""
-    floor = ranking()["withheld_near"] * max((c.score for c in shown), default=0.0)
-    found = [c.scope.withheld for c in candidates if c.scope.withheld is not None and c.score >= floor]
+    floor = ranking()["withheld_near"] * max((c.merit for c in shown), default=0.0)
+    found = [c.scope.withheld for c in candidates if c.scope.withheld is not None and c.merit >= floor]
     return tuple(found[:3])
 
 
@@ -183,12 +188,12 @@ def _hit(view: View, ranker: Ranker, candidate: Candidate, reading: Reading, exp
 
 
 def _snippet(catalog: Catalog, row: int, reading: Reading) -> tuple[str, str]:
-    """The section with most of the question's words, and its sentence around the first of them."""
+    """The section with most of the question's words, and the sentence of it that has most of them."""
     wanted = set(reading.words)
-    best = ("", "", 0)
     foreign = "Summary" if reading.lang == "zh" else "摘要"
+    best = ("", "", 0)
     for section in catalog.sections(row):
-        if section.title in ("Sources", foreign) or not section.prose:
+        if section.title in ("Sources", "Check", "Pattern", foreign):
             continue
         matched = len(wanted.intersection(section.words.split()))
         if matched > best[2]:
@@ -196,10 +201,6 @@ def _snippet(catalog: Catalog, row: int, reading: Reading) -> tuple[str, str]:
     title, prose, _ = best
     if not prose:
         return "", ""
-    lower = prose.lower()
-    places = [p for p in (lower.find(w) for w in sorted(wanted)) if p >= 0]
-    start = max(0, min(places, default=0) - SNIPPET // 4)
-    if start:
-        start = prose.find(" ", start) + 1 or start
-    piece = prose[start : start + SNIPPET].strip()
-    return title, ("… " if start else "") + piece + (" …" if start + SNIPPET < len(prose) else "")
+    sentences = [s for s in _SENTENCE.split(prose) if s]
+    chosen = max(sentences, key=lambda s: len(wanted.intersection(tokens.words(s))))  # the first of equals
+    return title, chosen if len(chosen) <= SNIPPET else chosen[:SNIPPET].rsplit(" ", 1)[0] + " …"

@@ -7,6 +7,7 @@ repeated keys) is refused, since two readers could understand it differently.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,9 @@ MAX_FRONT_MATTER = 64 * 1024
 MAX_FILE = 256 * 1024
 MAX_DEPTH = 8
 BOM = b"\xef\xbb\xbf"
+
+_ODD_BREAK = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
+"""Line breaks of YAML 1.1 that editors and YAML 1.2 do not show as such: a second key could hide behind one."""
 
 Path = tuple[str | int, ...]
 """Where a value stands: keys and list positions from the top."""
@@ -173,7 +177,7 @@ class _Walk:
                 hint = "quote the value: `{{…}}` reads as a mapping used as a key"
                 self.refuse(key, "CB106", "a key must be plain text", hint)
             name = key.value
-            if name == "<<" and key.style is None:
+            if name == "<<" and not key.style:  # libyaml says "" for plain, the Python scanner None
                 self.refuse(key, "CB106", "merge keys are not allowed", "write the values out")
             if name in result:
                 first = self.keys[(*path, name)].line
@@ -187,6 +191,10 @@ def _guard(source: str, first_line: int) -> None:
     """Refuse features by event, before nodes are composed: an alias would share one node, a deep nest costs a stack."""
     depth = 0
     documents = 0
+    if odd := _ODD_BREAK.search(source):
+        line, column = source.count("\n", 0, odd.start()) + first_line, odd.start() - source.rfind("\n", 0, odd.start())
+        message = f"holds a line break that is neither LF nor CRLF (U+{ord(odd[0]):04X})"
+        raise _Refused(Problem("CB104", message, line, column, "remove it, or put a plain line break there"))
     try:
         for event in yaml.parse(source, yaml.CBaseLoader):
             mark = event.start_mark
@@ -211,6 +219,9 @@ def _guard(source: str, first_line: int) -> None:
                 depth -= 1
     except yaml.MarkedYAMLError as error:
         raise _Refused(_syntax(error, source, first_line)) from None
+    except UnicodeEncodeError as error:  # no file can hold one, a caller's text can
+        line = source.count("\n", 0, error.start) + first_line
+        raise _Refused(Problem("CB104", "holds a lone surrogate", line, hint="remove it")) from None
     except yaml.YAMLError as error:  # the reader's own errors (control characters) carry a position but no mark
         at = getattr(error, "position", 0) or 0
         line = source.count("\n", 0, at) + first_line

@@ -30,6 +30,6 @@ def apply(data: bytes, edits: list[Edit]) -> bytes:
     for edit in sorted(edits, key=lambda e: (e.start, e.end)):
         if not at <= edit.start <= edit.end <= len(text):
             raise ValueError(f"edit {edit.start}:{edit.end} overlaps another or lies outside the text")
-        parts += [text[at : edit.start], edit.new.replace("\n", newline)]
+        parts += [text[at : edit.start], edit.new.replace("\r\n", "\n").replace("\n", newline)]
         at = edit.end
     return bom + "".join([*parts, text[at:]]).encode("utf-8")

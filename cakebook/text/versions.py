@@ -17,8 +17,8 @@ _STAGES = {
     "t": 0, "dev": 0, "alpha": 1, "a": 1, "beta": 2, "build": 3, "b": 3, "rc": 4, "c": 4, "post": 6, "sp": 6, "p": 6,
 }  # fmt: skip
 _FINAL = (5, 0)
-_RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)", re.IGNORECASE)
-_STAGE = re.compile(r"[.\-_+]?([A-Za-z]+)[.\-_]?(\d*)")
+_RELEASE = re.compile(r"v?([0-9]{1,18}(?:\.[0-9]{1,18})*)", re.IGNORECASE)  # longer numbers are no versions
+_STAGE = re.compile(r"[.\-_+]?([A-Za-z]+)[.\-_]?([0-9]{0,18})")
 _CLAUSE = re.compile(r"(>=|<=|==|!=|<|>)\s*(\S+)")
 
 Key = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]

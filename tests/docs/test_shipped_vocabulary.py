@@ -29,7 +29,9 @@ def test_every_file_has_terms(vocabulary: Vocabulary) -> None:
     assert set(vocabulary.ids("kinds")) == set(
         "tiling pipelining memory compute dsl-idiom precision debugging hardware kernel-recipe methodology".split()
     )
-    assert set(vocabulary.ids("dsls")) == set("ascendc catlass cannbot-dsl triton-ascend tilelang-ascend pypto aclnn any".split())
+    assert set(vocabulary.ids("dsls")) == set(
+        "ascendc catlass cannbot-dsl triton-ascend tilelang-ascend pypto aclnn any".split()
+    )
     assert vocabulary.ids("stages") == ("route", "draft", "lower", "evolve", "debug", "review")
     assert len(vocabulary.ids("glossary")) >= 80
 
@@ -68,7 +70,9 @@ def test_facts_of_targets_are_variables_of_the_rules(vocabulary: Vocabulary) -> 
     assert (values["rows"], values["last_dim"], values["input_bytes"]) == (4096, 8192, 4096 * 8192 * 2)
 
 
-@pytest.mark.parametrize("file", ["kinds", "dsls", "targets", "stages", "bottlenecks", "operators", "toolchain", "error_codes", "glossary"])
+@pytest.mark.parametrize(
+    "file", ["kinds", "dsls", "targets", "stages", "bottlenecks", "operators", "toolchain", "error_codes", "glossary"]
+)
 def test_no_alias_stands_for_two_terms(vocabulary: Vocabulary, file: str) -> None:
     owner: dict[str, str] = {}
     for term_id, term in vocabulary.files[file].items():

@@ -36,7 +36,7 @@ def filled(draft: str) -> str:
 CASES = [
     {},
     {"kind": "tiling", "dsl": "ascendc"},
-    {"kind": "tiling", "dsl": "any", "title": "Derive rows: from the \"budget\" #1"},
+    {"kind": "tiling", "dsl": "any", "title": 'Derive rows: from the "budget" #1'},
     {"kind": "tiling", "dsl": "ascendc", "title": "由 UB 预算反推行数"},
 ]
 

@@ -44,6 +44,7 @@ EXAMPLES = [
     ("row-bytes", {"dtype": FP16, "shapes": s(4, 16)}, {"below-512b"}),
     ("row-bytes", {"dtype": FP16, "shapes": s(4, 255)}, {"below-512b"}),
     ("row-bytes", {"dtype": FP16, "shapes": s(4, 256)}, {"at-least-512b"}),
+    ("row-bytes", {"shapes": s(4, 256)}, None),
     # usable UB 188,160 B: a row of 47,040 B fits once in and out with two buffers each, one of 23,520 B twice
     ("row-fits-ub", {"dtype": FP16, "shapes": s(4, 11760), "target": "npu-2201"}, {"several"}),
     ("row-fits-ub", {"dtype": FP16, "shapes": s(4, 11761), "target": "npu-2201"}, {"one"}),
@@ -81,6 +82,10 @@ EXAMPLES = [
     ("mix", {"operator": "add"}, {"vector-only"}),
     ("mix", {"operator": ["add", "mul"]}, {"vector-only"}),
     ("mix", {"operator": ["add", "matmul"]}, None),
+    ("mix", {"operator": ["add", "gemv"]}, None),
+    ("mix", {"operator": "matmul"}, {"cube-only"}),
+    ("mix", {"operator": "matmul-epilogue"}, {"cube-vector"}),  # not its family's
+    ("mix", {"operator": "quant-matmul"}, None),  # varies, whatever its family is
     ("mix", {}, None),
     ("matmul-shape", {"shapes": s((256, 4096), (4096, 256))}, {"small-mn", "large-k"}),
     ("matmul-shape", {"shapes": s((16, 4096), (4096, 4096))}, {"small-m"}),
