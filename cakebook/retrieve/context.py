@@ -93,12 +93,15 @@ def _with_stage(facets: Facets, stage: str) -> Facets:
 
 
 def _candidates(ranker: Ranker, view: View, request: ContextRequest, text: str) -> list[Candidate]:
-    """Facets alone rank everything; a text names its candidates, and facets beside it add the rest."""
+    """Facets alone rank everything; a text names its candidates, and facets beside it add the rest.
+
+    A text about something else leaves what operator and bottleneck say; a DSL alone is no subject.
+    """
     f = request.facets
     if not text.strip():
         return gather(ranker, view, "", 0)[0]
     from_text, _ = gather(ranker, view, text, 8)
-    if not (f.operators or f.bottlenecks):
+    if not (f.operators or f.bottlenecks or (f.dsls and from_text)):
         return from_text
     rows = sorted({*view.catalog.rows()})
     channels = ranker.channels(len(rows)) if from_text else {}
@@ -183,10 +186,18 @@ class _Packer:
         return first
 
     def _near_enough(self, passing: list[Candidate]) -> list[Candidate]:
-        """Without the long tail; what an exact name adds to the best one is no yardstick for the others."""
+        """Without the long tail; what an exact name adds to the best one is no yardstick for the others.
+
+        Hardware facts of the very target that was asked for always come near: whatever the operator, they bound it.
+        """
         best = max((c.merit - c.terms.get("exact", 0.0) for c in passing), default=0.0)
         floor = ranking()["packs"]["relative_floor"] * best
-        return [c for c in passing if c.exact or c.merit >= floor]
+        asked = bool(self.ranker.facets.targets)
+        return [
+            c
+            for c in passing
+            if c.exact or c.merit >= floor or (asked and c.card["kind"] == "hardware" and "targets" in c.terms)
+        ]
 
     def _choice(self, candidate: Candidate, passing: list[Candidate]) -> _Choice:
         role: Role = self.view.catalog.vocabulary.role(candidate.card["kind"])  # type: ignore[assignment]

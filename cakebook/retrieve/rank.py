@@ -72,7 +72,11 @@ class Ranker:
 
     def candidates(self, channels: dict[str, dict[int, float]], rows: list[int]) -> list[Candidate]:
         """Scored candidates for `rows`, best first; withheld ones included."""
-        fused = convex(channels, self.weights["channels"][self.reading.query_class])
+        weights = dict(self.weights["channels"][self.reading.query_class])
+        if lexical := channels.get("lexical"):
+            # The best of poor matches is still a poor match: facets then decide.
+            weights["lexical"] *= self.share(max(lexical, key=lambda row: (lexical[row], -row)))
+        fused = convex(channels, weights)
         cards = self.catalog.cards(rows)
         excluded = {name.casefold() for name in self.facets.exclude}
         found = [
@@ -134,12 +138,13 @@ class Ranker:
             return 0.0
         facets = min(self.reading.facet_count, c["max_facets"])
         field = min(len(self.catalog.of_the_field(self.reading.words)), c["max_field"])
-        z = c["intercept"] + c["share"] * self.share(best) + c["exact"] * bool(best.exact)
+        share = self.share(best.row, self._declared_words(best.card))
+        z = c["intercept"] + c["share"] * share + c["exact"] * bool(best.exact)
         z += c["facets"] * facets + c["field"] * field
         return round(1 / (1 + math.exp(-z)), 4)
 
-    def share(self, best: Candidate) -> float:
-        """The part of the text's weight that `best` holds, 0..1; see `confidence`."""
+    def share(self, row: int, more: frozenset[str] = frozenset()) -> float:
+        """The part of the text's weight that an entry's words, and `more`, hold, 0..1; see `confidence`."""
         c = self.weights["confidence"]
         words = self.reading.words
         frequencies = self.catalog.frequencies(words)
@@ -149,7 +154,7 @@ class Ranker:
         for word in words:
             if word not in frequencies:
                 weight[word] *= c["unseen_field"] if word in field else c["unseen_cjk"] if tokens.has_cjk(word) else 1.0
-        held = self.catalog.words_of(best.row) | self._declared_words(best.card)
+        held = self.catalog.words_of(row) | more
         return sum(w for word, w in weight.items() if word in held) / sum(weight.values())
 
     def _declared_words(self, card: Card) -> frozenset[str]:

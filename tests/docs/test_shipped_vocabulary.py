@@ -14,8 +14,8 @@ from cakebook.retrieve.expressions import compile_expression, names
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUEST_VARIABLES = frozenset(
-    "dtype dtype_bytes rank last_dim rows elements m n k layout target_arch sku vector_cores cube_cores ub_bytes ub_usable_bytes "
-    "l1_bytes l0a_bytes l0b_bytes l0c_bytes l2_bytes input_bytes operator_mix".split()
+    "dtype dtype_bytes rank last_dim rows elements m n k layout target_arch sku vector_cores cube_cores ub_bytes "
+    "ub_usable_bytes l1_bytes l0a_bytes l0b_bytes l0c_bytes l2_bytes input_bytes operator_mix".split()
 )
 
 

@@ -29,7 +29,7 @@ def catalog(library, entry):
         ("vector pipe idles waiting for MTE2", "en"),
         ("NoSuchApiAtAll", "en"),
         ("多核切分尾块怎么处理", "zh"),
-        ("LayerNorm 一直在等 MTE2", "zh"),
+        ("算子一直在等 MTE2", "zh"),
         ("my LayerNorm kernel keeps waiting 一直在等 MTE2", "mixed"),
         ("", "facets"),
         ("  \n", "facets"),
@@ -95,7 +95,7 @@ def test_a_product_is_recognised_as_what_it_stands_for(catalog):
 def test_the_glossary_adds_the_other_language_and_repeats_nothing(catalog):
     reading = understand("double buffer", catalog)
     assert {"双缓", "缓冲"} <= {*reading.expansion} and not {*reading.expansion} & {*reading.words}
-    assert "double" in understand("双缓冲怎么开", catalog).expansion
+    assert "buffer" in understand("双缓冲怎么开", catalog).expansion
 
 
 def test_the_name_of_a_chip_is_a_scope_and_no_subject(catalog):
@@ -115,4 +115,4 @@ def test_odd_texts_are_read_too(catalog, text):
 def test_any_text_is_read_and_matched(catalog, text):
     reading = understand(text, catalog)
     assert catalog.match(reading.words, 8, reading.subjects) is not None
-    assert set(reading.subjects) <= {*reading.words} | set(reading.subjects)
+    assert len(reading.words) == len(set(reading.words)) and not {*reading.words} & {*reading.expansion}

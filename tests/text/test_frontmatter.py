@@ -46,7 +46,9 @@ def test_f05_a_repeated_key_names_both_lines():
     assert problem.message == "key `foo` stands twice, first on line 3"
 
 
-@pytest.mark.parametrize("text", ["a: {b: 1, b: 2}", "a:\n  - {x: 1}\n  - b: 1\n    c: 2\n    b: 3", "? a\n: 1\n? a\n: 2", "'a': 1\na: 2"])
+@pytest.mark.parametrize(
+    "text", ["a: {b: 1, b: 2}", "a:\n  - {x: 1}\n  - b: 1\n    c: 2\n    b: 3", "? a\n: 1\n? a\n: 2", "'a': 1\na: 2"]
+)
 def test_f05_a_repeated_key_is_refused_at_every_depth_and_in_every_style(text):
     assert refused(f"---\n{text}\n---\n").rule == "CB105"
 
@@ -57,7 +59,9 @@ def test_f06_only_the_first_block_is_front_matter():
     assert front.values == {"id": "a"} and front.body == body and front.body_line == 4
 
 
-@pytest.mark.parametrize("text", ["\n---\nid: a\n---\n", " ---\nid: a\n---\n", "# T\n---\nid: a\n---\n", "----\nid: a\n---\n", ""])
+@pytest.mark.parametrize(
+    "text", ["\n---\nid: a\n---\n", " ---\nid: a\n---\n", "# T\n---\nid: a\n---\n", "----\nid: a\n---\n", ""]
+)
 def test_f06_a_block_that_is_not_at_the_very_start_is_none(text):
     front = parse(text)
     assert front.problems[0].rule == "CB102" and front.body == text
@@ -84,7 +88,8 @@ def test_f08_an_empty_block_says_that_it_is_empty(block):
 
 
 @pytest.mark.parametrize(
-    "text", ["8.10", "no", "on", "~", "null", "2026-01-02", "12:30", "0x1F", "0o17", "1_000", "1e3", ".inf", "true", "=", "=>8.0"]
+    "text",
+    ["8.10", "no", "on", "~", "null", "2026-01-02", "12:30", "0x1F", "0o17", "1_000", "1e3", ".inf", "true", "=", "=>8.0"],
 )
 def test_a_scalar_is_what_was_typed(text):
     assert parse(f"---\nv: {text}\n---\n").values == {"v": text}
@@ -171,7 +176,13 @@ def test_other_lines_do_not_close_the_block(end):
 
 @pytest.mark.parametrize(
     ("data", "line"),
-    [(b"\xff\xfe-\x00", 1), (b"---\nid: a\n\xe9\n", 3), (b"---\n\xed\xa0\x80: lone surrogate\n", 2), (b"a\nb\nc\0d\n", 3), (b"\xc0\x80", 1)],
+    [
+        (b"\xff\xfe-\x00", 1),
+        (b"---\nid: a\n\xe9\n", 3),
+        (b"---\n\xed\xa0\x80: lone surrogate\n", 2),
+        (b"a\nb\nc\0d\n", 3),
+        (b"\xc0\x80", 1),
+    ],
 )
 def test_bytes_that_are_no_text_have_a_line(data, line):
     problem = decode(data)
@@ -219,10 +230,15 @@ def test_spans_cover_exactly_what_was_written():
     assert LF[front.keys[("list",)].start : front.keys[("list",)].end] == "list"
 
 
-WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n", exclude_categories=["Cc", "Cs", "Cn", "Co", "Zl", "Zp"]))
+WORDS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\r\n", exclude_categories=["Cc", "Cs", "Cn", "Co", "Zl", "Zp"])
+)
 
 
-@given(st.lists(st.tuples(st.from_regex(r"[a-z]{1,6}", fullmatch=True), WORDS), unique_by=lambda p: p[0], min_size=1), st.booleans())
+@given(
+    st.lists(st.tuples(st.from_regex(r"[a-z]{1,6}", fullmatch=True), WORDS), unique_by=lambda p: p[0], min_size=1),
+    st.booleans(),
+)
 def test_lines_columns_and_offsets_agree_for_any_quoted_value(pairs, crlf):
     quoted = [(key, "'" + value.replace("\ufeff", "").replace("'", "''") + "'") for key, value in pairs]
     text = "---\n" + "".join(f"{key}: {value}\n" for key, value in quoted) + "---\nbody\n"

@@ -8,13 +8,16 @@ from cakebook.text.frontmatter import BOM, decode, parse
 from cakebook.text.patch import Edit, apply
 
 VALUE = st.text(
-    st.characters(codec="utf-8", exclude_characters="\ufeff", exclude_categories=["Cc", "Cs", "Cn", "Co", "Zl", "Zp"]), max_size=12
+    st.characters(codec="utf-8", exclude_characters="\ufeff", exclude_categories=["Cc", "Cs", "Cn", "Co", "Zl", "Zp"]),
+    max_size=12,
 ).map(lambda text: "'" + text.replace("'", "''") + "'")
 """Quoted scalars: ASCII, CJK, combining and astral characters."""
 PAIRS = st.lists(st.tuples(st.sampled_from(["a", "bb", "标题", "键"]), VALUE), unique_by=lambda p: p[0], min_size=1)
 
 
-@given(PAIRS, st.data(), st.booleans(), st.booleans(), st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30))
+@given(
+    PAIRS, st.data(), st.booleans(), st.booleans(), st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
+)
 def test_spans_of_the_parser_edit_exactly_the_values(pairs, data, bom, crlf, body):
     newline = "\r\n" if crlf else "\n"
     source = newline.join(["---", *(f"{key}: {value} # note" for key, value in pairs), "---", body])

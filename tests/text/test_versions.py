@@ -59,7 +59,8 @@ def test_versions_are_ordered_as_they_were_released(line):
 
 
 @pytest.mark.parametrize(
-    ("left", "right"), [("8.0", "8.0.0"), ("v8.5.0", "8.5"), ("9.0.0-beta.2", "9.0.0.beta2"), ("3.2.0rc4", "3.2.0-RC.4"), (" 8.5.1 ", "8.5.1")]
+    ("left", "right"),
+    [("8.0", "8.0.0"), ("v8.5.0", "8.5"), ("9.0.0-beta.2", "9.0.0.beta2"), ("3.2.0rc4", "3.2.0-RC.4"), (" 8.5.1 ", "8.5.1")],
 )
 def test_spellings_of_one_version_are_equal(left, right):
     assert key(left) == key(right)
@@ -122,7 +123,9 @@ def test_a_specifier_that_cannot_be_read_is_unknown(specifier):
     assert satisfies("8.5.1", specifier) is None
 
 
-VERSION = st.sampled_from([*ORDERED, *itertools.chain(*OTHERS)]) | st.from_regex(r"[0-9]{1,3}(\.[0-9]{1,3}){0,3}((rc|a|b|\.RC|-beta\.|\.post)[0-9]{0,3})?", fullmatch=True)
+VERSION = st.sampled_from([*ORDERED, *itertools.chain(*OTHERS)]) | st.from_regex(
+    r"[0-9]{1,3}(\.[0-9]{1,3}){0,3}((rc|a|b|\.RC|-beta\.|\.post)[0-9]{0,3})?", fullmatch=True
+)
 
 
 @given(VERSION, VERSION)
@@ -136,6 +139,8 @@ def test_every_version_is_within_itself(version):
     assert satisfies(version, f">={version},<={version},=={version}") is True
 
 
-@given(st.text() | VERSION, st.text(st.characters() | st.sampled_from("<>=!,. ")) | st.text("<>=!,.0189abRCdevpost -", max_size=20))
+@given(
+    st.text() | VERSION, st.text(st.characters() | st.sampled_from("<>=!,. ")) | st.text("<>=!,.0189abRCdevpost -", max_size=20)
+)
 def test_nothing_raises(version, specifier):
     assert satisfies(version, specifier) in (True, False, None)
