@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,21 @@ def links(path: Path) -> list[str]:
     for token in MarkdownIt().parse(path.read_text("utf-8")):
         found += [str(c.attrs["href"]) for c in token.children or () if c.type == "link_open"]
     return found
+
+
+def test_every_package_that_is_imported_is_declared_and_the_other_way_round() -> None:
+    imported = set()
+    for path in (ROOT / "cakebook").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                names = [node.module]
+            imported |= {name.split(".")[0] for name in names}
+    imported -= set(sys.stdlib_module_names) | {"cakebook"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = {re.split(r"[<>=!~ ]", d)[0] for d in project["dependencies"]}
+    package = {"git": "gitpython", "yaml": "pyyaml"}
+    assert {package.get(name, name.replace("_", "-")) for name in imported} | {"numpy"} == declared  # numpy: for check blocks
 
 
 def test_top_level_is_what_it_should_be() -> None:
