@@ -2,7 +2,7 @@
 
 | variable | meaning | default |
 |---|---|---|
-| `CAKEBOOK_BOOK` | folder of the book to serve | the enclosing book, else the shipped one |
+| `CAKEBOOK_BOOK` | folder of the book to serve | the enclosing book |
 | `CAKEBOOK_STATE` | folder for what cannot be rebuilt | the user's data folder |
 | `CAKEBOOK_TRUST_ROOT` | sha256 of a trusted `book/trust/1.yaml`, comma-separated | the shipped editions |
 | `CAKEBOOK_TRACEBACK` | anything: a bug on the command line shows its traceback | one line |

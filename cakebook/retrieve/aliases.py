@@ -40,7 +40,7 @@ class AliasFinder:
             found = [alias for term_id, term in terms for alias in _aliases(term_id, term)]
             if file == "glossary":  # there a title is one more form of the term
                 found += [(t["title"], i, False) for i, t in terms] + [(t["title_zh"], i, True) for i, t in terms]
-            self._found[file] = self._longest(found)
+            self._found[file] = self._longest(found, version_follows=file == "toolchain")
         return self._found[file]
 
     def values(self) -> dict[str, tuple[str, ...]]:
@@ -74,15 +74,18 @@ class AliasFinder:
         terms = [self.vocabulary.term("glossary", term_id) for term_id in self.find("glossary")]
         return [title for term in terms for title in (term["title"], term["title_zh"])]
 
-    def _longest(self, aliases: Iterable[Alias]) -> list[Span]:
-        """Every place of every alias, without those that overlap a longer one, in order."""
+    def _longest(self, aliases: Iterable[Alias], version_follows: bool = False) -> list[Span]:
+        """Every place of every alias, without those that overlap a longer one, in order.
+
+        `version_follows`: a digit may stand right behind, as in `CANN8.2.RC1`.
+        """
         spans: list[Span] = []
         for alias, term_id, chinese in aliases:
             needle = alias.lower()
             at = self.lower.find(needle)
             while at >= 0:
                 end = at + len(needle)
-                if self._stands_alone(at, end, chinese):
+                if self._stands_alone(at, end, chinese, version_follows):
                     spans.append((at, end, term_id))
                 at = self.lower.find(needle, end)
         spans.sort(key=lambda s: (s[0] - s[1], s[0], s[2]))
@@ -92,11 +95,13 @@ class AliasFinder:
                 taken.append(span)
         return sorted(taken)
 
-    def _stands_alone(self, start: int, end: int, chinese: bool) -> bool:
+    def _stands_alone(self, start: int, end: int, chinese: bool, version_follows: bool) -> bool:
         """Latin letters and digits must end at a word boundary, a plural `s` allowed; Chinese has no boundaries."""
         text = self.lower
         if start > 0 and _latin(text[start]) and _latin(text[start - 1]):
             return False
+        if version_follows and end < len(text) and text[end].isdigit() and not text[end - 1].isdigit():
+            return True
         if end < len(text) and _latin(text[end - 1]) and _latin(text[end]):
             return not chinese and text[end] == "s" and (end + 1 == len(text) or not _latin(text[end + 1]))
         return True

@@ -141,6 +141,8 @@ class _Packer:
         chosen: list[_Choice] = []
         spent = tokens.count(_frame(self.view, self.lang)) + 2
         first = self._first_of_each_role(choices)
+        if named := [c for c in choices if c.candidate.exact]:  # what the text names goes before any role
+            first.insert(0, min(named, key=lambda c: c.candidate.order))
         while True:
             room = self.budget - spent
             # Every role that the stage needs gets its best entry before any gets a second one.
@@ -155,7 +157,11 @@ class _Packer:
                         chosen.append(choice)
                 spent += cost
         order: tuple[Role, ...] = ("diagnosis", "constraint", "skeleton", "lever")
-        return sorted(chosen, key=lambda c: (order.index(c.role), c.candidate.order))
+        exact_first = self.stage == "debug"
+        return sorted(
+            chosen,
+            key=lambda c: (-1 if exact_first and c.candidate.exact else order.index(c.role), c.candidate.order),
+        )
 
     def item(self, choice: _Choice, chosen: list[_Choice]) -> Item:
         """The pack item of a choice."""

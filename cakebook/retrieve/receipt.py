@@ -13,9 +13,7 @@ from cakebook.model.pack import ContextRequest
 
 def canonical_request(request: ContextRequest) -> dict[str, Any]:
     """The request with its defaults filled in, as plain JSON values."""
-    return {k: v for k, v in asdict(request).items() if k != "facets"} | {
-        k: _plain(v) for k, v in asdict(request.facets).items()
-    }
+    return {k: _plain(v) for k, v in (asdict(request) | asdict(request.facets)).items() if k != "facets"}
 
 
 def pack_id(

@@ -85,9 +85,10 @@ def _exact(
     """Rows named in full by the text; the APIs and the codes that did it."""
     written = [m.group() for m in _WORD.finditer(text[:4000])]
     alone = len(written) == 1 and len(text.split()) == 1
-    # `LayerNorm` in a sentence is the operator that is being written, not an API whose name is asked for.
-    operators = frozenset() if alone else finder.words("operators")
-    candidates = {w.casefold(): w for w in written if alone or (_is_name(w) and w.casefold() not in operators)}
+    # In a sentence `LayerNorm` is the operator that is being written, and a profiler column what somebody observed; neither
+    # is an API whose name is asked for.
+    subjects = frozenset() if alone else finder.words("operators") | _columns(catalog)
+    candidates = {w.casefold(): w for w in written if alone or (_is_name(w) and w.casefold() not in subjects)}
     names = [*candidates, *(c.casefold() for c in codes)]
     exact: dict[int, list[str]] = {}
     apis: dict[str, None] = {}
@@ -99,6 +100,12 @@ def _exact(
         elif kind == "code":
             found_codes[name] = None
     return {row: tuple(found) for row, found in exact.items()}, tuple(apis), tuple(found_codes)
+
+
+def _columns(catalog: Catalog) -> frozenset[str]:
+    """Names of profiler columns, without their units."""
+    terms = catalog.vocabulary.files.get("bottlenecks", {}).values()
+    return frozenset(column.split("(")[0].casefold() for term in terms for column in term.get("columns", ()))
 
 
 def _is_name(word: str) -> bool:

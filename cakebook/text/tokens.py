@@ -66,7 +66,7 @@ def query_words(text: str) -> list[str]:
     if has_cjk(text):
         bare = re.sub(_FILLER, " ", text)
         text = bare if words(bare) else text
-    found = [w for w in words(text) if w not in STOPWORDS]
+    found = [w for w in words(text) if w not in _STOPPED]
     longer = [w for w in found if len(w) > 1 or w.isascii()]  # a lone character is what a filler left over
     return list(dict.fromkeys(longer or found))
 
@@ -98,3 +98,7 @@ def stem(word: str) -> str:
                 return base.removesuffix("e")
             return base.removesuffix("e") if len(base) > 3 else base
     return word.removesuffix("e")
+
+
+_STOPPED = STOPWORDS | {stem(word) for word in STOPWORDS}
+"""Stop words as they come out of `words`: `does` is stemmed before anybody looks."""

@@ -69,7 +69,9 @@ class Library:
 
     view: View
 
-    def search(self, text: str = "", *, limit: int = 8, lang: Any = "auto", explain: bool = False, **facets: Any) -> SearchResult:
+    def search(
+        self, text: str = "", *, limit: int = 8, lang: Any = "auto", explain: bool = False, **facets: Any
+    ) -> SearchResult:
         given = requests.facets(self.view.catalog.vocabulary, self.view.serve, **facets)
         return search(self.view, SearchRequest(text, given, limit, lang, explain))
 

@@ -163,7 +163,9 @@ TARGETS = ("910B1", "910B3", "910_9362")
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.lists(st.integers(1, 300_000), min_size=1, max_size=4), st.sampled_from(sorted(DTYPE_BYTES)), st.sampled_from(TARGETS))
+@given(
+    st.lists(st.integers(1, 300_000), min_size=1, max_size=4), st.sampled_from(sorted(DTYPE_BYTES)), st.sampled_from(TARGETS)
+)
 def test_where_everything_is_known_exactly_one_value_of_an_exclusive_facet_holds(vocabulary, shape, dtype, target):
     found = known_conditions(Facets(dtypes=(dtype,), targets=(target,), shapes=(tuple(shape),)), vocabulary)
     assert {facet: len(found.get(facet, ())) for facet in EXCLUSIVE} == dict.fromkeys(EXCLUSIVE, 1)

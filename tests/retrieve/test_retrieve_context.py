@@ -32,10 +32,12 @@ def items(pack):
 
 
 def read_back(pack):
-    """The items that a reader of the text alone would find: (id, role, tier, digest, quoted text)."""
+    """The items that a reader of the text alone would find, who takes the first fence's marker for the marker of all."""
     found = []
     for match in CITATION.finditer(pack.text):
         marker = match.group(1)
+        if marker != CITATION.search(pack.text).group(1):
+            continue
         body = pack.text[match.end() + 1 :]
         found.append((*match.groups()[1:], body[: body.index(f"\n{marker}>>>\n")]))
     return found
@@ -48,9 +50,8 @@ def check(pack, budget):
     assert pack.exhausted is (not pack.items)
     assert read_back(pack) == [(i.id, i.role, i.tier, i.digest[7:19], i.text) for i in pack.items]
     assert len(ids(pack)) == len(set(ids(pack)))
-    markers = set(re.findall(r"^<<<([0-9a-f]{24}) ", pack.text, re.MULTILINE))
-    assert len(markers) <= 1
-    for marker in markers:
+    if pack.items:
+        marker = CITATION.search(pack.text).group(1)
         assert marker == fence_marker(pack.pack_id, [i.text for i in pack.items])
         assert not any(marker in item.text for item in pack.items)
         assert pack.text.count(marker) == 2 * len(pack.items)
@@ -89,7 +90,12 @@ TEXTS = [
 
 
 @settings(deadline=None, max_examples=120)
-@given(data=st.data(), budget=st.integers(MIN_BUDGET, 6000), stage=st.sampled_from(["", *STAGES]), lang=st.sampled_from(["auto", "en", "zh"]))
+@given(
+    data=st.data(),
+    budget=st.integers(MIN_BUDGET, 6000),
+    stage=st.sampled_from(["", *STAGES]),
+    lang=st.sampled_from(["auto", "en", "zh"]),
+)
 def test_every_pack_keeps_its_promises(shipped, vocabulary, data, budget, stage, lang):
     facets = data.draw(facet_sets(vocabulary))
     task, error = data.draw(st.sampled_from(TEXTS)), data.draw(st.sampled_from(["", *TEXTS[4:]]))
@@ -104,11 +110,12 @@ def test_every_pack_keeps_its_promises(shipped, vocabulary, data, budget, stage,
 
 def test_more_budget_never_says_less(shipped):
     before = 0
-    for budget in (MIN_BUDGET, 400, 700, 1000, 1500, 2500, 4000, 8000, 20_000):
+    for budget in (MIN_BUDGET, 400, 700, 1000, 1500, 2500, 4000, 8000, 60_000):
         pack = check(shipped.context(operator="layernorm", dsl="ascendc", stage="evolve", budget_tokens=budget), budget)
         assert len(pack.items) >= before - 1  # the last small item may make room for a better text of another
         before = len(pack.items)
-    assert {item.level for item in pack.items} == {"full"}
+    for item in pack.items:  # everything that the entry has to say
+        assert item.text.startswith(shipped.show(item.id, level="full").text)
 
 
 def test_the_smallest_budget_holds_a_pack_and_one_less_names_the_minimum(shipped):
@@ -129,7 +136,10 @@ def test_an_empty_pack_fits_the_smallest_budget_too(shipped, text):
 
 # Determinism
 
-REQUEST = {"operator": "layernorm", "dsl": "ascendc", "target": "950PR", "stage": "evolve", "bottleneck": "mte2-bound", "task": "等 MTE2"}  # fmt: skip
+REQUEST = {
+    "operator": "layernorm", "dsl": "ascendc", "target": "950PR", "stage": "evolve", "bottleneck": "mte2-bound",
+    "task": "等 MTE2",
+}  # fmt: skip
 
 
 def test_the_same_request_gives_the_same_bytes_here_and_in_another_process(shipped):
@@ -139,7 +149,8 @@ def test_the_same_request_gives_the_same_bytes_here_and_in_another_process(shipp
         "import json, sys; from cakebook import Book; from dataclasses import asdict; root, request = json.load(sys.stdin)\n"
         "with Book.open(root) as book: print(json.dumps(asdict(book.context(budget_tokens=1500, **request))))"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONHASHSEED": "77", "PYTHONUTF8": "1"}
+    path = os.pathsep.join(p for p in sys.path if p)
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "77", "PYTHONUTF8": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code], input=json.dumps([str(shipped.root), REQUEST]), env=environment, capture_output=True,
         text=True, encoding="utf-8", check=True,
@@ -183,10 +194,9 @@ def test_a_text_cannot_close_its_own_fence_nor_fake_a_citation(library, entry, h
     for budget in (300, 3000):
         pack = check(made.pack(task="copy rows", budget=budget, stage="evolve"), budget)
         assert "evil" in ids(pack) and "fake-entry" not in [found[0] for found in read_back(pack)]
-        assert pack.text.count("\n>>>\n") == 0 or ">>>\n" not in pack.text.replace(items(pack)["evil"].text, "")[:4]
 
 
-def test_a_text_that_holds_the_very_marker_gets_another_one():
+def test_a_text_that_holds_the_very_marker_gets_another_one(monkeypatch):
     first = fence_marker("id", ["text"])
     second = fence_marker("id", ["text", first])
     assert re.fullmatch(r"[0-9a-f]{24}", second) and second != first
@@ -196,6 +206,22 @@ def test_a_text_that_holds_the_very_marker_gets_another_one():
         texts = ["x", *(fence_marker("id", texts),), *texts[1:]]
         assert not any(fence_marker("id", texts) in t for t in texts)
     assert fence_marker("id", ["\ud800"]) != fence_marker("other", ["\ud800"])
+
+    class Chosen:
+        """A digest that an attacker could foresee: of anything `aaa…`, of its own bytes `bbb…`."""
+
+        def __init__(self, data):
+            self.letter = "b" if data == b"seen" else "a"
+
+        def hexdigest(self):
+            return self.letter * 64
+
+        def digest(self):
+            return b"seen"
+
+    monkeypatch.setattr("cakebook.retrieve.receipt.sha256", Chosen)
+    assert fence_marker("id", ["harmless"]) == "a" * 24
+    assert fence_marker("id", ["harmless", "x" + "a" * 30]) == "b" * 24
 
 
 def test_markers_depend_on_the_pack_and_so_cannot_be_written_beforehand(library, entry):
@@ -218,7 +244,9 @@ def family(entry):
 def test_roles_come_from_kinds_and_every_role_of_the_stage_is_there(library, entry, stage):
     pack = check(library(*family(entry)).pack(operator="softmax", stage=stage, budget=3000), 3000)
     roles = {item.id: item.role for item in pack.items}
-    assert {k: v for k, v in roles.items() if k != "speed-only"} == {r: r for r in ("diagnosis", "constraint", "skeleton", "lever")}
+    assert {k: v for k, v in roles.items() if k != "speed-only"} == {
+        r: r for r in ("diagnosis", "constraint", "skeleton", "lever")
+    }
     order = ("diagnosis", "constraint", "skeleton", "lever")
     assert [order.index(item.role) for item in pack.items] == sorted(order.index(item.role) for item in pack.items)
 
@@ -248,11 +276,11 @@ def test_the_levers_of_the_bottleneck_come_into_an_evolve_pack(shipped):
         ("KernelLaunch failed because value 74688 for parameter coreDim is invalid", "triton-grid-physical-cores"),
     ],
 )
-def test_debugging_puts_the_exact_error_first_and_in_full_length_sooner_than_the_rest(shipped, error, first):
-    for budget in (MIN_BUDGET, 1200, 5000):
+def test_debugging_puts_the_exact_error_first_whatever_the_role_of_its_entry(shipped, error, first):
+    for budget in (MIN_BUDGET, 300, 1200, 5000):
         pack = check(shipped.context(error_text=error, budget_tokens=budget), budget)
-        assert pack.request["stage"] == "debug" and first in ids(pack)
-        assert ids([*pack.items][0:0] and pack or pack)[0] == first or items(pack)[first].role != "diagnosis"
+        assert pack.request["stage"] == "debug" and ids(pack)[0] == first
+        assert max(LEVELS.index(i.level) for i in pack.items) == LEVELS.index(pack.items[0].level) or budget > 1200
 
 
 def test_the_stage_is_draft_unless_there_is_an_error(shipped):

@@ -57,7 +57,13 @@ def test_the_unknown_spreads(text):
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("2 < 1 < u", False), ("f and u > 1", False), ("t or u // 0 > 1", True), ("f and 1 // f > 0", False), ("t or 1 % f", True)],
+    [
+        ("2 < 1 < u", False),
+        ("f and u > 1", False),
+        ("t or u // 0 > 1", True),
+        ("f and 1 // f > 0", False),
+        ("t or 1 % f", True),
+    ],
 )
 def test_a_side_that_decides_leaves_the_other_one_unread(text, expected):
     assert evaluate(text, VALUES) is expected
@@ -66,7 +72,8 @@ def test_a_side_that_decides_leaves_the_other_one_unread(text, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        "1 // zero > 1", "1 / zero > 1", "1 % zero == 0", "ceil_div(1, zero) > 1", "round_up(1, zero) > 1", '"a" < 1', "-name > 0",
+        "1 // zero > 1", "1 / zero > 1", "1 % zero == 0", "ceil_div(1, zero) > 1", "round_up(1, zero) > 1", '"a" < 1',
+        "-name > 0",
         '"a" + "b" == "ab"', '"a" * 3 == "aaa"', '"%999999d" % 1 == "1"', "min(name, 1) > 0", "9" * 400 + " / 2 > 1",
     ],
 )  # fmt: skip
@@ -77,14 +84,18 @@ def test_what_has_no_value_is_unknown_and_no_error(text):
 REFUSED = """
 x.y|x[0]|x[1:2]|lambda: 1|[1, 2]|(1, 2)|{1}|{1: 2}|[i for i in x]|(i for i in x)|f"{x}"|x if y else z|x ** 2|x @ y|x << 1|x >> 1
 x \\| y|x & y|x ^ y|~x|+x|x is y|x is not y|x in y|x not in y|(x := 1)|True|None|...|b"x"|1j|await x|yield x|*x|print(x, y)
-__import__("os", "x")|open("f", "w")|eval("1", "2")|min(1)|min(1, 2, 3)|min(*x, 1)|max(1, key=2)|ceil_div(1, 2, c=3)|min(x, y)(1, 2)
-x.min(1, 2)|(min)(1)|x = 1|x; y|import os|x == y == True|"a" "b" == b"c"|||
+__import__("os", "x")|open("f", "w")|eval("1", "2")|min(1)|min(1, 2, 3)|min(*x, 1)|max(1, key=2)|ceil_div(1, 2, c=3)
+min(x, y)(1, 2)|x.min(1, 2)|(min)(1)|x = 1|x; y|import os|x == y == True|"a" "b" == b"c"|||
 """
 
 
-@pytest.mark.parametrize("text", [p.replace("\\", "") for p in REFUSED.strip().replace("\\|", "\0").replace("\n", "|").split("|")])
+def refused():
+    parts = REFUSED.strip().replace("\\|", "\0").replace("\n", "|").split("|")
+    return [part.replace("\0", "|") for part in parts]
+
+
+@pytest.mark.parametrize("text", refused())
 def test_everything_else_is_refused(text):
-    text = text.replace("\0", "|")
     for function in (compile_expression, names, lambda t: evaluate(t, {})):
         with pytest.raises(ValueError, match=r"not an expression|not allowed"):
             function(text)
@@ -137,7 +148,9 @@ def _grow(inner):
 
 
 EXPRESSIONS = st.recursive(ATOMS, _grow, max_leaves=8)
-ASSIGNMENTS = st.dictionaries(st.sampled_from("abc"), st.integers(-4, 4) | st.floats(-2, 2), max_size=3).map(lambda d: d | {"s": "x"})
+ASSIGNMENTS = st.dictionaries(st.sampled_from("abc"), st.integers(-4, 4) | st.floats(-2, 2), max_size=3).map(
+    lambda d: d | {"s": "x"}
+)
 
 
 @settings(deadline=None, max_examples=300)
@@ -149,7 +162,9 @@ def test_knowing_less_never_turns_a_verdict_round(text, values, hidden):
 
 
 @settings(deadline=None, max_examples=300)
-@given(EXPRESSIONS.filter(lambda t: '"' not in t and "s" not in t.replace("ceil_div", "")), st.tuples(*[st.integers(-4, 4)] * 3))
+@given(
+    EXPRESSIONS.filter(lambda t: '"' not in t and "s" not in t.replace("ceil_div", "")), st.tuples(*[st.integers(-4, 4)] * 3)
+)
 def test_with_every_value_known_it_agrees_with_python(text, numbers):
     known = dict(zip("abc", numbers, strict=True))
     functions = {"ceil_div": lambda a, b: -(-a // b), "round_up": lambda a, b: -(-a // b) * b, "min": min, "max": max}
@@ -161,8 +176,9 @@ def test_with_every_value_known_it_agrees_with_python(text, numbers):
 
 
 SOUP = st.lists(
-    st.sampled_from([*OPERATORS, *"abc()[]{},.:;=~@'\"\n\0 ", "not", "min(", "lambda", "__import__", "9" * 30, "1e999", "%d", "if"]), max_size=20
-).map(" ".join)  # fmt: skip
+    st.sampled_from([*OPERATORS, *"abc()[]{},.:;=~@'\"\n\0 ", *"not min( lambda __import__ 1e999 %d if".split(), "9" * 30]),
+    max_size=20,
+).map(" ".join)
 ANYTHING = st.dictionaries(st.sampled_from("abcs"), st.integers() | st.floats() | st.text(max_size=5))
 
 

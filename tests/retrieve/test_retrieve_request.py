@@ -8,21 +8,24 @@ from cakebook.errors import BadArgument, BadFilter, CakeBookError, EmptyRequest,
 from cakebook.model.query import MAX_LIMIT, MAX_TEXT, TIERS, Facets
 from cakebook.retrieve import request as requests
 
-NAMED = [("dsl", "dsls"), ("target", "targets"), ("kind", "kinds"), ("operator", "operators"), ("stage", "stages"), ("bottleneck", "bottlenecks")]  # fmt: skip
-ATTRIBUTE = {"dsl": "dsls", "target": "targets", "kind": "kinds", "operator": "operators", "stage": "stages", "bottleneck": "bottlenecks"}  # fmt: skip
+NAMED = {
+    "dsl": "dsls", "target": "targets", "kind": "kinds", "operator": "operators", "stage": "stages",
+    "bottleneck": "bottlenecks",
+}  # fmt: skip
+"""Option → vocabulary file, and attribute of the facets."""
 
 
 def facets(vocabulary, serve="founding", **given):
     return requests.facets(vocabulary, serve, **given)
 
 
-@pytest.mark.parametrize(("option", "file"), NAMED)
+@pytest.mark.parametrize(("option", "file"), NAMED.items())
 def test_every_id_title_and_alias_is_understood_in_any_case(vocabulary, option, file):
     for term_id, term in vocabulary.files[file].items():
-        assert getattr(facets(vocabulary, **{option: term_id.upper()}), ATTRIBUTE[option]) == (term_id,)
+        assert getattr(facets(vocabulary, **{option: term_id.upper()}), file) == (term_id,)
         for alias in (*term.get("aliases", ()), *term.get("aliases_zh", ())):
             if "," not in alias:
-                assert len(getattr(facets(vocabulary, **{option: f" {alias} "}), ATTRIBUTE[option])) == 1
+                assert len(getattr(facets(vocabulary, **{option: f" {alias} "}), file)) == 1
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,9 @@ def test_a_tier_below_the_policy_is_refused(vocabulary):
                 assert facets(vocabulary, serve, tier=tier).tier == tier
 
 
-@pytest.mark.parametrize("text", ["4096,8192", "4096x8192", "[4096, 8192]", "(4096,8192)", "4096 8192", "4096×8192", "4096*8192,"])
+@pytest.mark.parametrize(
+    "text", ["4096,8192", "4096x8192", "[4096, 8192]", "(4096,8192)", "4096 8192", "4096×8192", "4096*8192,"]
+)
 def test_shapes_are_read_in_every_usual_spelling(text):
     assert requests.parse_shape(text) == (4096, 8192)
 
@@ -163,7 +168,7 @@ def test_something_must_be_asked(vocabulary):
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.sampled_from([o for o, _ in NAMED] + ["dtype", "layout", "tier"]), st.text(max_size=30))
+@given(st.sampled_from([*NAMED, "dtype", "layout", "tier"]), st.text(max_size=30))
 def test_any_text_as_a_filter_is_a_term_or_an_error_of_one_line(vocabulary, option, text):
     try:
         facets(vocabulary, **{option: text})

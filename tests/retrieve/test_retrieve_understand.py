@@ -10,7 +10,9 @@ from cakebook.retrieve.understand import understand
 @pytest.fixture(scope="module")
 def catalog(library, entry):
     made = library(
-        entry("ascendc-thing", apis=["DataCopyPad", "TPipe::InitBuffer", "tl.load", "LayerNorm", "Add"], error_codes=["507035"]),
+        entry(
+            "ascendc-thing", apis=["DataCopyPad", "TPipe::InitBuffer", "tl.load", "LayerNorm", "Add"], error_codes=["507035"]
+        ),
         entry("other-thing", apis=["DataCopyPad"], error_codes=["ub-overflow", "507035"]),
     )
     return made.view.catalog
@@ -103,7 +105,9 @@ def test_the_name_of_a_chip_is_a_scope_and_no_subject(catalog):
     assert understand("910B3", catalog).words  # unless there is nothing else
 
 
-@pytest.mark.parametrize("text", ["\0", "\ud800 DataCopyPad", "a" * 20_000, "DataCopyPad " * 1600, "😀", "--", '" OR ids : "x', "核" * 9999])
+@pytest.mark.parametrize(
+    "text", ["\0", "\ud800 DataCopyPad", "a" * 20_000, "DataCopyPad " * 1600, "😀", "--", '" OR ids : "x', "核" * 9999]
+)
 def test_odd_texts_are_read_too(catalog, text):
     reading = understand(text, catalog)
     catalog.match(reading.words, 8, reading.subjects)
@@ -111,7 +115,12 @@ def test_odd_texts_are_read_too(catalog, text):
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.text(max_size=80) | st.lists(st.sampled_from(["DataCopyPad", "910B3", "核", "切分", "fp16", "\n", '"', "*", "NEAR(", "^", ":", "CANN", "8.2"])).map(" ".join))
+@given(
+    st.text(max_size=80)
+    | st.lists(
+        st.sampled_from(["DataCopyPad", "910B3", "核", "切分", "fp16", "\n", '"', "*", "NEAR(", "^", ":", "CANN", "8.2"])
+    ).map(" ".join)
+)
 def test_any_text_is_read_and_matched(catalog, text):
     reading = understand(text, catalog)
     assert catalog.match(reading.words, 8, reading.subjects) is not None

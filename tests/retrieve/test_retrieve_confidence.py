@@ -1,0 +1,23 @@
+"""Questions on and off the subject, by which the confidence was set: a change of weights must not undo it.
+
+The lists were written together with the weights, so this guards against regressions; it does not measure quality.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+
+
+def questions(name: str) -> list[str]:
+    return (DATA / name).read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize(("name", "answered"), [("on_topic.txt", True), ("off_topic.txt", False)])
+def test_at_most_one_question_in_twenty_is_taken_for_the_other_sort(shipped, name, answered):
+    asked = questions(name)
+    wrong = [q for q in asked if bool(shipped.search(q).hits) is not answered]
+    assert len(asked) > 80 and len(wrong) <= len(asked) / 20, wrong
