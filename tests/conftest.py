@@ -77,6 +77,13 @@ terms:
     values:
       - {id: float16, title: float16, title_zh: float16, aliases: [fp16]}
       - {id: float32, title: float32, title_zh: float32, aliases: [fp32]}
+  - id: layout
+    title: Layout
+    title_zh: 数据排布
+    rule: given
+    values:
+      - {id: ND, title: ND, title_zh: ND}
+      - {id: NZ, title: NZ, title_zh: NZ}
   - id: tail
     title: Tail
     title_zh: 尾块
@@ -153,7 +160,7 @@ None are claimed.
 
 ## Sources
 [^story]: Story, first part.
-"""  # noqa: E501
+"""
 
 
 def entry_text(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cakebook.gate.trust import Trust, read_trust
 from cakebook.model.review import Founding, Policy, TrustFacts
-from cakebook.repo.layout import FOUNDING, POLICY, VOCABULARY, BookSource
+from cakebook.repo.layout import FOUNDING, GOVERNED, POLICY, BookSource
 from cakebook.repo.vocabulary import load_model, load_policy
 
 
@@ -37,8 +37,7 @@ def gather(source: BookSource, pinned: frozenset[str]) -> Facts:
     trust = read_trust(source, pinned)
     if trust.anchor is None:
         return Facts(trust, Policy(), None, ())
-    governed = [POLICY, FOUNDING, *source.paths(VOCABULARY)]
-    present = [p for p in governed if p in source.paths(p)]
+    present = [path for part in (FOUNDING, *GOVERNED) for path in source.paths(part)]
     covered = {p for p in present if trust.covers(p, source.read(p))}
     missing = sorted(set(trust.anchor.files) - set(present))
     uncovered = tuple(sorted([p for p in present if p not in covered] + missing))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from cakebook.errors import BadArgument, HasAdmins, NotShippedBook, StoreIO
+from cakebook.errors import BadArgument, BookFileInvalid, HasAdmins, NotShippedBook, StoreIO, Unreadable
 from cakebook.gate.trust import ROOT, SCHEMA, ShippedRoot, shipped_roots
 from cakebook.gate.verdict import FOUNDING_MEANS
 from cakebook.model.review import Anchor, Founding
-from cakebook.repo.entries import read_entry
-from cakebook.repo.layout import FOUNDING, POLICY, TRUST, VOCABULARY, BookSource, FolderSource, entry_paths
+from cakebook.repo.entries import EntryFile, read_entry
+from cakebook.repo.layout import FOUNDING, GOVERNED, TRUST, BookSource, FolderSource, entry_paths
 from cakebook.repo.vocabulary import load_model
+from cakebook.text import frontmatter
 
+_PLAIN = re.compile(r"[^\x00-\x1f\x7f-\x9f]+")
 COMMAND = "cakebook founding update --reason TEXT"
 
 
@@ -44,14 +47,21 @@ def listed_ids(source: BookSource) -> frozenset[str]:
 
 
 def pending(root: Path) -> Edition:
-    """What differs between the work tree and the last edition; `number` and `root` are the last edition's."""
+    """What differs between the work tree and the last edition; `number` and `root` are the last edition's.
+
+    The list itself counts as a governed file: after an interrupted update it is not the one that the root covers.
+
+    Raises:
+        Unreadable, BookFileInvalid: an entry cannot be vouched for, since it cannot be read or shares its id.
+    """
     source = FolderSource(root)
     old_list, old_anchor = _current(source)
     entries, files = _digests(source)
+    files.update((p, sha256(source.read(p)).hexdigest()) for p in source.paths(FOUNDING))
     before = old_list.entries if old_list else {}
-    covered = {p: d for p, d in (old_anchor.files if old_anchor else {}).items() if p != FOUNDING}
+    covered = old_anchor.files if old_anchor else {}
     return Edition(
-        number=old_list.edition if old_list else 0,
+        number=(old_anchor.edition or 0) if old_anchor else 0,
         book=old_anchor.book if old_anchor else "",
         root=sha256(source.read(ROOT)).hexdigest() if old_anchor else "",
         added=tuple(sorted(set(entries) - set(before))),
@@ -70,14 +80,16 @@ def update(root: Path, reason: str, date: str) -> Edition:
         BadArgument: `reason` is empty or not one line.
         NotShippedBook: `root` is not a checkout of the project whose book this is.
         HasAdmins: the book has admins, and from then on the list can only shrink.
+        Unreadable, BookFileInvalid: see `pending`.
         StoreIO: writing failed.
     """
-    if not reason.strip() or "\n" in reason:
-        raise BadArgument("--reason must be one line of text", hint=COMMAND)
+    reason = _reason(reason)
     roots_file = root / "cakebook" / "data" / "roots.txt"
     shipped = shipped_roots(roots_file) if roots_file.is_file() else None
     changes = pending(root)
-    if shipped is None or (shipped and changes.book != shipped[-1].book):
+    # Without a root the first edition was interrupted; the roots already name the book.
+    book = changes.book or (shipped[-1].book if shipped else f"cakebook-{secrets.token_hex(4)}")
+    if shipped is None or (shipped and book != shipped[-1].book):
         hint = "a team's own book starts its own chain of trust; it has no founding entries"
         raise NotShippedBook(f"{root}: not the book that this project ships", hint=hint)
     source = FolderSource(root)
@@ -88,15 +100,16 @@ def update(root: Path, reason: str, date: str) -> Edition:
         return changes
     entries, files = _digests(source)
     number = changes.number + 1
-    book = changes.book or f"cakebook-{secrets.token_hex(4)}"
-    listing = _founding_yaml(number, date, reason.strip(), entries)
+    listing = _founding_yaml(number, date, reason, entries)
     files[FOUNDING] = sha256(listing).hexdigest()
     trust = _anchor_yaml(book, number, files)
     new_root = ShippedRoot(sha256(trust).hexdigest(), book, number)
     try:
         (root / TRUST).mkdir(parents=True, exist_ok=True)
         # The roots come first: an interrupted update leaves the old, still known root in place.
-        _write(roots_file, roots_file.read_bytes() + f"{new_root.digest} {new_root.book} {new_root.edition}\n".encode())
+        known, line = roots_file.read_bytes(), f"{new_root.digest} {new_root.book} {new_root.edition}\n".encode()
+        if line not in known:  # an interrupted update may have written it
+            _write(roots_file, known + line)
         _write(root / FOUNDING, listing)
         _write(root / ROOT, trust)
     except OSError as error:
@@ -112,10 +125,29 @@ def _current(source: FolderSource) -> tuple[Founding | None, Anchor | None]:
 
 
 def _digests(source: FolderSource) -> tuple[dict[str, str], dict[str, str]]:
-    """Digests of all entries by id, and sha256 of all governed files by path."""
-    entries = {e.id: e.digest for e in (read_entry(p, source.read(p)) for p in entry_paths(source))}
-    governed = [*source.paths(POLICY), *source.paths("book/people"), *source.paths(VOCABULARY), *source.paths("book/agents")]
-    return entries, {p: sha256(source.read(p)).hexdigest() for p in governed}
+    """Digests of all entries by id, and sha256 of all governed files but the list by path."""
+    entries: dict[str, EntryFile] = {}
+    paths: dict[str, str] = {}
+    for path in entry_paths(source):
+        file = read_entry(path, source.read(path))
+        if file.problems:
+            problem = file.problems[0]
+            raise Unreadable(f"{path}:{problem.line}: {problem.message}", hint="mend the file, or move it out of `entries/`")
+        if other := paths.get(file.id.casefold()):
+            raise BookFileInvalid(f"id `{file.id}`: both {other} and {path} have it", hint="rename one of them")
+        paths[file.id.casefold()] = path
+        entries[file.id] = file
+    governed = [path for part in GOVERNED for path in source.paths(part)]
+    return {i: e.digest for i, e in entries.items()}, {p: sha256(source.read(p)).hexdigest() for p in governed}
+
+
+def _reason(text: str) -> str:
+    """`text` itself if it can stand in a YAML file as it is."""
+    text = text.strip()
+    loaded = frontmatter.load_yaml(f"reason: {json.dumps(text, ensure_ascii=False)}\n")
+    if not text or isinstance(loaded, frontmatter.Problem) or loaded[0]["reason"] != text or not _PLAIN.fullmatch(text):
+        raise BadArgument("--reason must be one line of text", hint=COMMAND)
+    return text
 
 
 def _founding_yaml(number: int, date: str, reason: str, entries: dict[str, str]) -> bytes:

@@ -15,7 +15,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -36,6 +38,11 @@ CATALOG = "catalog.sqlite"
 MANIFEST = "manifest.json"
 LOCK = "lock"
 BUILDING = ".building-"
+HALF = ".new"
+"""Suffix of a file that is not complete yet."""
+REPLACED = ".replaced-"
+"""Prefix of a generation that makes room for a new one of the same id; read until that one is in place."""
+_ID = re.compile(r"[0-9a-f]{16}")
 VERIFY_LIMIT = 8 * 1024 * 1024
 """Catalogs up to this size (bytes) are hashed whenever they are opened; larger ones by `status --verify`."""
 
@@ -68,19 +75,26 @@ class Store:
         self.folder = folder
 
     def current(self) -> str | None:
-        """The id that `CURRENT` names, None if there is none."""
+        """The id that `CURRENT` names, None if there is none or it is none: a crash of the system can leave zeros."""
         try:
-            return (self.folder / "CURRENT").read_text("utf-8").strip() or None
+            name = (self.folder / "CURRENT").read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError):
             return None
+        return name if _ID.fullmatch(name) else None
+
+    def home(self, generation: str) -> Path:
+        """The folder of a generation. While one is replaced by another of the same id, the old one is read."""
+        folder = self.folder / generation
+        return folder if folder.exists() else self.folder / f"{REPLACED}{generation}"
 
     def built_from(self) -> BuiltFrom | None:
-        """What the current generation was built from, None if that is not known."""
+        """What the current generation was built from, None if that is not known or the generation is gone."""
         try:
             data = json.loads((self.folder / "SOURCE").read_text("utf-8"))
-            return BuiltFrom(str(data["generation"]), str(data["signature"]), data.get("revision"))
-        except (OSError, ValueError, KeyError, TypeError):
+            built = BuiltFrom(str(data["generation"]), str(data["signature"]), data.get("revision"))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
+        return built if _ID.fullmatch(built.generation) and (self.home(built.generation) / MANIFEST).is_file() else None
 
     def manifest(self, generation: str) -> Manifest:
         """The manifest of a generation.
@@ -90,12 +104,12 @@ class Store:
             IndexIncompatible: another release wrote it.
             IndexCorrupt: it cannot be read or does not match its own id.
         """
-        path = self.folder / generation / MANIFEST
+        path = self.home(generation) / MANIFEST
         try:
             data = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
             raise IndexMissing(f"generation {generation} is gone", hint="run `cakebook sync`") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise IndexCorrupt(f"{MANIFEST} of {generation}: {error}", hint="run `cakebook sync --rebuild`") from None
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise IndexIncompatible("the index was written by another release", hint="run `cakebook sync`")
@@ -103,7 +117,8 @@ class Store:
             manifest = Manifest(**data)
         except TypeError as error:
             raise IndexCorrupt(f"{MANIFEST} of {generation}: {error}", hint="run `cakebook sync --rebuild`") from None
-        if manifest.identity() != manifest.generation or manifest.generation != generation:
+        sound = isinstance(manifest.files, dict) and CATALOG in manifest.files  # the id does not cover them
+        if not sound or manifest.identity() != manifest.generation or manifest.generation != generation:
             raise IndexCorrupt(f"{MANIFEST} of {generation} does not match its id", hint="run `cakebook sync --rebuild`")
         return manifest
 
@@ -113,25 +128,26 @@ class Store:
         Raises:
             IndexMissing, IndexIncompatible, IndexCorrupt: see `manifest`; also when a file does not match its digest.
         """
-        for _ in range(3):  # a builder may remove the one just read about; then CURRENT names another
-            generation = self.current()
-            if generation is None:
-                raise IndexMissing("this book has no index yet", hint="run `cakebook sync`")
-            lock = _shared_lock(self.folder / generation / LOCK)
-            try:
-                manifest = self.manifest(generation)
-                self.verify(manifest, VERIFY_LIMIT)
-                return Generation(manifest, Catalog(self.folder / generation / CATALOG), lock)
-            except IndexMissing:
-                if lock is not None:
-                    lock.close()
-                if self.current() == generation:
-                    raise
-            except BaseException:
-                if lock is not None:
-                    lock.close()
-                raise
-        raise IndexMissing("the index changes faster than it can be read", hint="try again")
+        # A builder may remove or replace the one just read about; then the next look finds another.
+        with contextlib.suppress(IndexMissing, IndexCorrupt):
+            return self._open()
+        with contextlib.suppress(IndexMissing, IndexCorrupt):
+            return self._open()
+        return self._open()
+
+    def _open(self) -> Generation:
+        generation = self.current()
+        if generation is None:
+            raise IndexMissing("this book has no index yet", hint="run `cakebook sync`")
+        lock = _shared_lock(self.home(generation) / LOCK)
+        try:
+            manifest = self.manifest(generation)
+            self.verify(manifest, VERIFY_LIMIT)
+            return Generation(manifest, Catalog(self.home(generation) / CATALOG), lock)
+        except BaseException:
+            if lock is not None:
+                lock.close()
+            raise
 
     def verify(self, manifest: Manifest, limit: int | None = None) -> None:
         """Compare the files of a generation (up to `limit` bytes each) with the manifest.
@@ -140,7 +156,7 @@ class Store:
             IndexCorrupt: one is missing or differs.
         """
         for name, digest in manifest.files.items():
-            path = self.folder / manifest.generation / name
+            path = self.home(manifest.generation) / name
             try:
                 if limit is not None and path.stat().st_size > limit:
                     continue
@@ -153,8 +169,16 @@ class Store:
     @contextlib.contextmanager
     def building(self) -> Iterator[Path]:
         """A new empty folder for a generation under construction; leftovers of dead builders are removed first."""
+        for leftover in self.folder.glob(REPLACED + "*"):
+            final = self.folder / leftover.name.removeprefix(REPLACED)
+            if final.exists():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.rename(final)
         for leftover in self.folder.glob(BUILDING + "*"):
             shutil.rmtree(leftover, ignore_errors=True)
+        for half in self.folder.glob("*" + HALF):
+            half.unlink()
         folder = self.folder / f"{BUILDING}{os.getpid()}"
         folder.mkdir(parents=True)
         try:
@@ -169,11 +193,12 @@ class Store:
         for path in building.iterdir():
             _fsync(path)
         _fsync(building)
-        final = self.folder / manifest.generation
-        if final.exists():  # a damaged or half-removed namesake
-            shutil.rmtree(final)
+        final, aside = self.folder / manifest.generation, self.folder / f"{REPLACED}{manifest.generation}"
+        if final.exists():  # rebuilt, damaged or never named by CURRENT; readers may be in it
+            final.rename(aside)
         building.rename(final)
         _fsync(self.folder)
+        shutil.rmtree(aside, ignore_errors=True)
 
     def switch(self, built: BuiltFrom) -> None:
         """Name another generation as the served one. `SOURCE` follows: without it the index only counts as stale."""
@@ -187,14 +212,14 @@ class Store:
     def prune(self, keep: set[str]) -> None:
         """Remove generations that are neither in `keep` nor open in any process."""
         for folder in self.folder.iterdir():
-            if folder.is_dir() and folder.name not in keep and not folder.name.startswith(BUILDING):
+            if folder.is_dir() and folder.name not in keep and _ID.fullmatch(folder.name):
                 lock = _exclusive_lock(folder / LOCK)
                 if lock is not None:
                     shutil.rmtree(folder, ignore_errors=True)
                     lock.close()
 
     def _replace(self, name: str, data: bytes) -> None:
-        temporary = self.folder / f"{name}.new"
+        temporary = self.folder / f"{name}{HALF}"
         with temporary.open("wb") as stream:
             stream.write(data)
             stream.flush()
@@ -205,13 +230,15 @@ class Store:
 
 @contextlib.contextmanager
 def store_errors() -> Iterator[None]:
-    """Turn operating-system errors of a build into `StoreIO`."""
+    """Turn errors of the operating system and of SQLite in a build into `StoreIO`."""
+    hint = "free some space, mend the permissions, or set CAKEBOOK_STATE to a writable folder"
     try:
         yield
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        hint = "free some space, mend the permissions, or set CAKEBOOK_STATE to a writable folder"
         raise StoreIO(f"{where}{error.strerror or error}", hint=hint) from None
+    except sqlite3.Error as error:
+        raise StoreIO(f"{CATALOG}: {error}", hint=hint) from None
 
 
 def file_digest(path: Path) -> str:
@@ -236,8 +263,11 @@ def _shared_lock(path: Path) -> IO[bytes] | None:
 
 
 def _exclusive_lock(path: Path) -> IO[bytes] | None:
-    """The lock, None if a reader holds it."""
-    stream = path.open("ab")
+    """The lock, None if a reader holds it or it cannot be had."""
+    try:
+        stream = path.open("ab")
+    except OSError:
+        return None
     if fcntl is not None:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

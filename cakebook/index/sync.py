@@ -74,7 +74,7 @@ def sync(place: Place, settings: Settings, *, revision: str | None = None, rebui
     with store_errors():
         store.folder.mkdir(parents=True, exist_ok=True)
         ignore = store.folder.parent / ".gitignore"
-        if not ignore.exists():
+        if not ignore.exists() or not ignore.stat().st_size:
             ignore.write_text("*\n")
     lock = FileLock(store.folder / "build.lock")
     with store_errors():
@@ -98,7 +98,7 @@ def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool)
         previous = None if rebuild else _previous(place)
         catalog = folder / CATALOG
         if previous:
-            shutil.copyfile(place.store.folder / previous.generation / CATALOG, catalog)
+            shutil.copyfile(place.store.home(previous.generation) / CATALOG, catalog)
         writer = CatalogWriter(catalog, fresh=previous is None)
         step("catalog")
         try:
@@ -216,10 +216,11 @@ def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> 
     cards = writer.cards()
     stale = sorted(c["id"] for c in cards if c["stale_after"] and c["stale_after"][:10] < now.date().isoformat())
     writer.set_meta("stale", stale)
-    lines = sorted(
-        f"{c['id']} {c['digest']} {c['tier']} {c['lifecycle']} - - {'stale' if c['id'] in stale else '-'}" for c in cards
-    )
     withheld = writer.withheld()
+    lines = [f"{c['id']} {c['digest']} {c['tier']} {c['lifecycle']} - - {'stale' if c['id'] in stale else '-'}" for c in cards]
+    # What is not served is part of the answers of `show` and `status`.
+    lines += [f"{w.id} withheld {w.path} {w.code} {w.reason}" for w in withheld]
+    lines += [f"uncovered {path}" for path in facts.uncovered] + [f"anchor {facts.trust.reason}"]
     manifest = Manifest(
         schema=SCHEMA,
         generation="",
@@ -233,7 +234,7 @@ def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> 
         ranking_digest=ranking_digest(),
         code_schema=SCHEMA,
         embedder=None,
-        content=sha256("\n".join(lines).encode()).hexdigest(),
+        content=sha256("\n".join(sorted(lines)).encode()).hexdigest(),
         entries=len(cards),
         vectors=0,
         withheld=len(withheld),

@@ -5,11 +5,13 @@ Whatever a caller calls a revision reaches git behind `--end-of-options`, never 
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cakebook.errors import BadRevision, GitFailed, Unreadable
-from cakebook.repo.layout import Skipped
+from cakebook.repo.layout import Skipped, unreadable_name
 
 if TYPE_CHECKING:
     import git
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 class Repository:
     """The Git repository around a book. `prefix` is the book's folder inside it, empty at its top."""
 
-    def __init__(self, repo: git.Repo, prefix: str) -> None:
-        self._repo = repo
+    def __init__(self, repo: git.Repo, top: Path, prefix: str) -> None:
+        self._repo, self._top = repo, top
         self.prefix = prefix
 
     @classmethod
@@ -38,13 +40,14 @@ class Repository:
         except ImportError as error:  # GitPython looks for the git program when it is imported
             raise GitFailed(f"git cannot be used: {error}", hint="install git") from None
         try:
-            repo = git.Repo(root, search_parent_directories=True)
+            repo = git.Repo(root.resolve(), search_parent_directories=True)
         except git.InvalidGitRepositoryError:
             return None
         if repo.bare or repo.working_tree_dir is None:
             return None
-        prefix = root.resolve().relative_to(Path(repo.working_tree_dir).resolve()).as_posix()
-        return cls(repo, "" if prefix == "." else prefix)
+        top = Path(repo.working_tree_dir).resolve()
+        prefix = root.resolve().relative_to(top).as_posix()
+        return cls(repo, top, "" if prefix == "." else prefix)
 
     def head(self) -> str | None:
         """The commit of HEAD, None before the first commit. Works on a detached HEAD."""
@@ -67,9 +70,16 @@ class Repository:
         if not revision or revision.startswith("-") or "\0" in revision:
             raise BadRevision(f"`{revision}` is not a revision", hint="give a commit, branch or tag")
         try:
-            return self._git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}").strip()
-        except GitFailed:
-            raise BadRevision(f"`{revision}` names no commit here", hint="fetch it first, or see `git log`") from None
+            commit = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}").strip()
+        except GitFailed as error:
+            if "safe.directory" in error.hint:
+                raise
+            commit = ""
+        except ValueError:  # a lone surrogate can be no argument
+            commit = ""
+        if not re.fullmatch("[0-9a-f]{40,64}", commit):  # `^HEAD` gives `^` and a commit
+            raise BadRevision(f"`{revision[:80]}` names no commit here", hint="fetch it first, or see `git log`")
+        return commit
 
     def at(self, revision: str, prefixes: tuple[str, ...]) -> RevisionSource:
         """The book at `revision`, restricted to `prefixes`."""
@@ -84,7 +94,9 @@ class Repository:
             meta, _, path = record.partition("\t")
             mode, _, blob = meta.split(" ")
             path = path.removeprefix(self.prefix + "/") if self.prefix else path
-            if mode in ("100644", "100755"):
+            if unreadable := unreadable_name(path):
+                skipped.append(unreadable)
+            elif mode in ("100644", "100755"):
                 blobs[path] = blob
             else:
                 skipped.append(Skipped(path, "not-a-file", "symbolic links and submodules are not followed"))
@@ -96,9 +108,16 @@ class Repository:
     def _git(self, command: str, *arguments: str) -> str:
         import git
 
+        environment = {"GIT_OPTIONAL_LOCKS": "0"}  # looking must not get in the way of the user's own commands
+        # The variables of a hook may belong to another repository.
+        if "GIT_INDEX_FILE" in os.environ:
+            environment["GIT_INDEX_FILE"] = str(Path(self._repo.git_dir) / "index")
+        if "GIT_WORK_TREE" in os.environ:
+            environment["GIT_WORK_TREE"] = str(self._top)
         try:
-            return str(self._repo.git.execute(["git", command, *arguments], strip_newline_in_stdout=False))
-        except git.GitCommandError as error:
+            done = self._repo.git.execute(["git", command, *arguments], strip_newline_in_stdout=False, env=environment)
+            return str(done)
+        except git.CommandError as error:
             text = (str(error.stderr) or str(error)).strip().strip("'").strip()
             first = text.splitlines()[0].removeprefix("stderr: '") if text else f"git {command} failed"
             hint = "git config --global --add safe.directory <folder>" if "ownership" in text else "run the command by hand"

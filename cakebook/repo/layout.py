@@ -18,7 +18,9 @@ TRUST = "book/trust"
 VOCABULARY = "book/vocabulary"
 RESERVED = frozenset({"index.md", "log.md"})
 """OKF's own file names, never an entry."""
-JUDGED = ("entries", "book/policy.yaml", "book/founding.yaml", "book/people", "book/trust", "book/ledger", "book/vocabulary")
+GOVERNED = (POLICY, "book/people", VOCABULARY, "book/agents")
+"""What the trust anchor covers, file by file, beside the founding list."""
+JUDGED = ("entries", FOUNDING, TRUST, "book/ledger", *GOVERNED)
 """What decides which entries are served and how they are read; anything else in the repository does not matter here."""
 
 
@@ -82,7 +84,10 @@ class FolderSource:
             except OSError as error:
                 raise Unreadable(f"{path}: {error.strerror}", hint="check the permissions") from None
             for child, child_status in children:
-                yield from self._walk(child, child_status)
+                if unreadable := unreadable_name(child):
+                    self._skipped[child] = unreadable
+                else:
+                    yield from self._walk(child, child_status)
         else:
             text = "symbolic links are not followed" if stat.S_ISLNK(status.st_mode) else "not a regular file"
             self._skipped[path] = Skipped(path, "not-a-file", text)
@@ -118,6 +123,16 @@ class MemorySource:
 
     def skipped(self) -> list[Skipped]:
         return self._skip
+
+
+def unreadable_name(path: str) -> Skipped | None:
+    """The reason for passing over a file whose name is not UTF-8: it could be neither stored nor printed."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return Skipped(shown, "not-a-file", "its name is not UTF-8")
+    return None
 
 
 def entry_paths(source: BookSource) -> list[str]:

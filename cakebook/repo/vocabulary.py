@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from cakebook.text.frontmatter import Path, Span
 
 M = TypeVar("M", bound=BaseModel)
+Place = Callable[..., str]
+"""From keys of a term to the place of that value: path, line and column."""
 
 
 def load_file(source: BookSource, path: str) -> tuple[dict[str, Any], dict[Path, Span]]:
@@ -49,10 +53,15 @@ def validate(values: dict[str, Any], spans: dict[Path, Span], path: str, model: 
         return model.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        where = locate((*at, *first["loc"]), spans)
         name = ".".join(str(p) for p in first["loc"])
-        line = f"{where.line}:{where.column}" if where else "1:1"
-        raise BookFileInvalid(f"{path}:{line}: {name}: {first['msg']}", hint="see book/schema/ for the form") from None
+        message = f"{name}: {first['msg']}" if name else first["msg"]
+        place = _at((*at, *first["loc"]), spans)
+        raise BookFileInvalid(f"{path}:{place}: {message}", hint="see book/schema/ for the form") from None
+
+
+def _at(loc: tuple[int | str, ...], spans: dict[Path, Span]) -> str:
+    where = locate(loc, spans)
+    return f"{where.line}:{where.column}" if where else "1:1"
 
 
 def locate(loc: tuple[int | str, ...], spans: dict[Path, Span]) -> Span | None:
@@ -79,26 +88,36 @@ def load_vocabulary(source: BookSource) -> Vocabulary:
     """
     present = set(source.paths(VOCABULARY))
     files: dict[str, dict[str, dict[str, Any]]] = {}
+    places: dict[str, dict[str, Place]] = {}
     for stem, model in FILES.items():
         path = f"{VOCABULARY}/{stem}.yaml"
-        terms: dict[str, dict[str, Any]] = {}
-        if path in present:
-            values, spans = load_file(source, path)
-            folded: dict[str, str] = {}
-            for i, raw in enumerate(values.get("terms", [])):
-                term = validate(raw, spans, path, model, ("terms", i))
-                term_id = term.id
-                if other := folded.get(term_id.casefold()):
-                    raise BookFileInvalid(f"{path}: id {term_id} stands twice (as {other})", hint="rename one of them")
-                folded[term_id.casefold()] = term_id
-                terms[term_id] = term.model_dump(mode="json", exclude_defaults=True)
-        files[stem] = terms
+        files[stem], places[stem] = _terms(source, path, model) if path in present else ({}, {})
     vocabulary = Vocabulary(files)
-    _check_references(vocabulary)
+    _check_references(vocabulary, places)
     return vocabulary
 
 
-def _check_references(vocabulary: Vocabulary) -> None:
+def _terms(source: BookSource, path: str, model: type[BaseModel]) -> tuple[dict[str, dict[str, Any]], dict[str, Place]]:
+    """The terms of a file by id, and for each one a function that says where one of its values stands."""
+    values, spans = load_file(source, path)
+    listed = values.get("terms")
+    if not isinstance(listed, list):
+        raise BookFileInvalid(f"{path}:{_at(('terms',), spans)}: terms: not a list of terms", hint="write `terms:` and a list")
+    terms: dict[str, dict[str, Any]] = {}
+    places: dict[str, Place] = {}
+    folded: dict[str, str] = {}
+    for i, raw in enumerate(listed):
+        term = validate(raw, spans, path, model, ("terms", i)).model_dump(mode="json", exclude_defaults=True)
+        term_id = term["id"]
+        places[term_id] = partial(lambda i, *loc: f"{path}:{_at(('terms', i, *loc), spans)}", i)
+        if other := folded.get(term_id.casefold()):
+            raise BookFileInvalid(f"{places[term_id]('id')}: id {term_id} stands twice (as {other})", hint="rename one of them")
+        folded[term_id.casefold()] = term_id
+        terms[term_id] = term
+    return terms, places
+
+
+def _check_references(vocabulary: Vocabulary, places: dict[str, dict[str, Place]]) -> None:
     for file, key, target in (
         ("targets", "arch", "targets"),
         ("targets", "resolves_to", "targets"),
@@ -109,6 +128,6 @@ def _check_references(vocabulary: Vocabulary) -> None:
             for name in [value] if isinstance(value, str) else value:
                 if name not in vocabulary.files[target]:
                     raise BookFileInvalid(
-                        f"{VOCABULARY}/{file}.yaml: {term_id}: {key} names {name}, which is not there",
+                        f"{places[file][term_id](key)}: {term_id}: {key} names {name}, which is not there",
                         hint=f"add it to {target}.yaml or correct the name",
                     )

@@ -138,7 +138,9 @@ def test_the_environment_and_the_user_are_not_the_callers(sandbox: Sandbox, monk
 
 
 def test_other_processes_are_neither_seen_nor_signalled(sandbox: Sandbox) -> None:
-    code = OS + f"""
+    code = (
+        OS
+        + f"""
 seen = 0
 for pid in [*range(1, 3000), {os.getpid()}]:
     try:
@@ -148,6 +150,7 @@ for pid in [*range(1, 3000), {os.getpid()}]:
         pass
 assert seen == 0 and os.getpid() <= 3
 """
+    )
     assert verdict(sandbox, code) == {}
 
 

@@ -51,7 +51,9 @@ def test_a_facet_that_is_absent_declares_nothing():
     assert read("title: x\n").entry.dsl == ()
 
 
-@pytest.mark.parametrize("line", ["dsl: {a: b}", "toolchain: [cann]", "applies_when: {text: x}", "sources: [{id: x}]", "title: [a]"])
+@pytest.mark.parametrize(
+    "line", ["dsl: {a: b}", "toolchain: [cann]", "applies_when: {text: x}", "sources: [{id: x}]", "title: [a]"]
+)
 def test_a_wrong_form_has_a_place_and_no_entry(line):
     file = read(f"id: a-lesson\n{line}\n")
     assert file.entry is None

@@ -46,7 +46,8 @@ def test_nothing_is_missing_from_a_complete_item():
 
 
 @pytest.mark.parametrize(
-    ("type_", "model", "needed"), [("functional", Functional, FUNCTIONAL), ("ratio-only", Ratio, RATIO), ("timed", Timed, TIMED)]
+    ("type_", "model", "needed"),
+    [("functional", Functional, FUNCTIONAL), ("ratio-only", Ratio, RATIO), ("timed", Timed, TIMED)],
 )
 def test_an_empty_item_lacks_everything_in_the_order_of_the_form(type_, model, needed):
     item = ITEM.validate_python({"id": "e", "type": type_})

@@ -44,7 +44,7 @@ def test_a_missing_file_is_an_empty_one():
         ("dsls", GOOD + "terms: []\n", 3, 1, "`terms` stands twice"),
         ("dsls", "terms:\n  - &x {id: a}\n", 2, 5, "anchors"),
         ("dsls", "terms:\n  - {id: a, title: A}\n", 2, 5, "title_zh: Field required"),
-        ("dsls", "terms:\n  - {id: a, title: A, title_zh: B, colour: red}\n", 2, 47, "colour: Extra inputs"),
+        ("dsls", "terms:\n  - {id: a, title: A, title_zh: B, colour: red}\n", 2, 44, "colour: Extra inputs"),
         ("dsls", GOOD + "  - b\n", 3, 5, "valid dictionary"),
         ("dsls", GOOD + "  - [b]\n", 3, 5, "valid dictionary"),
         ("dsls", GOOD + "  - {id: b, title: [B], title_zh: 乙}\n", 3, 20, "title: Input should be a valid string"),
@@ -60,7 +60,7 @@ def test_a_missing_file_is_an_empty_one():
         (
             "targets",
             "terms:\n  - id: a\n    title: A\n    title_zh: 甲\n    level: product\n    resolves_to: [a, b]\n",
-            6, 22, "a: resolves_to names b",
+            6, 18, "a: resolves_to names b",
         ),
         ("operators", "terms:\n  - {id: a, title: A, title_zh: 甲, parent: b}\n", 2, 44, "a: parent names b"),
     ],

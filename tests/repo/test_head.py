@@ -9,7 +9,9 @@ from cakebook.repo.head import git_folder, head_commit
 
 def agrees(book, folder=None) -> None:
     folder = folder or book.root
-    expected = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+    expected = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
     assert head_commit(folder) == expected
 
 
@@ -68,7 +70,9 @@ def test_a_submodule(git_book, tmp_path):
 
 
 def test_a_separate_git_folder(git_book, tmp_path):
-    git_book.git("clone", "-q", "--separate-git-dir", str(tmp_path / "elsewhere.git"), str(git_book.root), str(tmp_path / "clone"))
+    git_book.git(
+        "clone", "-q", "--separate-git-dir", str(tmp_path / "elsewhere.git"), str(git_book.root), str(tmp_path / "clone")
+    )
     agrees(git_book, tmp_path / "clone")
 
 
@@ -108,7 +112,9 @@ def test_a_git_file_that_leads_nowhere_is_no_error(tiny_book, text):
     assert head_commit(tiny_book.root) is None
 
 
-@pytest.mark.parametrize("head", [b"", b"\xff\xfe", b"ref: ", b"ref: ../../../secret", b"ref: /etc/hostname", b"junk", b"\0" * 41])
+@pytest.mark.parametrize(
+    "head", [b"", b"\xff\xfe", b"ref: ", b"ref: ../../../secret", b"ref: /etc/hostname", b"junk", b"\0" * 41]
+)
 def test_a_damaged_head_is_no_commit(git_book, head, tmp_path):
     (git_book.root / ".git" / "HEAD").write_bytes(head)
     found = head_commit(git_book.root)

@@ -26,7 +26,12 @@ def test_entries_are_markdown_below_entries_whatever_their_folder(folder):
         (folder / path).write_bytes(ENTRY)
     for path in ("entries/a.txt", "entries/a.md.orig", "entries/.hidden", "book/d.md", "e.md"):
         (folder / path).write_bytes(ENTRY)
-    assert entry_paths(FolderSource(folder)) == ["entries/a.md", "entries/tiling/b.md", "entries/x/y/z/c.md", "entries/标题/é.md"]
+    assert entry_paths(FolderSource(folder)) == [
+        "entries/a.md",
+        "entries/tiling/b.md",
+        "entries/x/y/z/c.md",
+        "entries/标题/é.md",
+    ]
 
 
 @pytest.mark.parametrize("name", ["index.md", "log.md"])
