@@ -12,7 +12,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from cakebook.errors import AnchorInvalid
+from cakebook.errors import AnchorInvalid, BookFileInvalid
 from cakebook.model.review import Anchor
 from cakebook.repo.layout import TRUST, BookSource
 from cakebook.repo.vocabulary import load_model
@@ -33,12 +33,20 @@ class ShippedRoot:
 
 @cache
 def shipped_roots(path: Path = SHIPPED_ROOTS) -> tuple[ShippedRoot, ...]:
-    """Every root ever shipped, oldest first: an older revision of the book reads as it was."""
+    """Every root ever shipped, oldest first: an older revision of the book reads as it was.
+
+    Raises:
+        BookFileInvalid: a line is not a digest, a book id and an edition.
+    """
     roots = []
-    for line in path.read_text("utf-8").splitlines():
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
-            root, book, edition = line.split()
-            roots.append(ShippedRoot(root, book, int(edition)))
+            try:
+                root, book, edition = line.split()
+                roots.append(ShippedRoot(root, book, int(edition)))
+            except ValueError:
+                where = f"{path.name}:{number}"
+                raise BookFileInvalid(f"{where}: not a digest, a book id and an edition", hint="restore the file") from None
     return tuple(roots)
 
 

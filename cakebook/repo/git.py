@@ -52,8 +52,8 @@ class Repository:
     def head(self) -> str | None:
         """The commit of HEAD, None before the first commit. Works on a detached HEAD."""
         try:
-            return self._repo.head.commit.hexsha
-        except ValueError:
+            return self.resolve("HEAD")
+        except BadRevision:
             return None
 
     def differs(self, paths: tuple[str, ...]) -> bool:

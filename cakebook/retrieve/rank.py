@@ -58,11 +58,15 @@ class Ranker:
         self.lines = {o: vocabulary.operator_line(o) for o in (*facets.operators, *reading.operators)}
 
     def channels(self, limit: int) -> dict[str, dict[int, float]]:
-        """Raw scores by channel. `limit`: candidates that the lexical channel may name."""
+        """Raw scores by channel. `limit`: candidates that a channel may name."""
+        lexical = dict(self.catalog.match(self.reading.words, limit, self.reading.subjects))
+        exact = {row: float(len(names)) for row, names in self.reading.exact.items()}
+        # A name that hundreds of entries carry singles none of them out: the words around it choose.
+        best = sorted(exact, key=lambda row: (-exact[row], -lexical.get(row, 0.0), row))[:limit]
         return {
-            "lexical": dict(self.catalog.match(self.reading.words, limit, self.reading.subjects)),
+            "lexical": lexical,
             "expansion": dict(self.catalog.match(self.reading.expansion, limit)),
-            "exact": {row: float(len(names)) for row, names in self.reading.exact.items()},
+            "exact": {row: exact[row] for row in best},
         }
 
     def declaring(self, limit: int) -> list[int]:

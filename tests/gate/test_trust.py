@@ -80,6 +80,14 @@ def test_roots_are_read_in_order_and_comments_skipped(tmp_path):
     assert [(r.digest, r.book, r.edition) for r in shipped_roots(file)] == [("aa", "book-1", 1), ("bb", "book-1", 2)]
 
 
+@pytest.mark.parametrize("line", ["junk", "aa book", "aa book one", "aa book 1 more"])
+def test_a_damaged_list_of_roots_is_named_by_line(tmp_path, line):
+    file = tmp_path / "roots.txt"
+    file.write_text(f"# comment\n{line}\n")
+    with pytest.raises(BookFileInvalid, match=r"roots\.txt:2: "):
+        shipped_roots(file)
+
+
 def test_a_book_without_a_root_is_all_draft(tiny_book):
     (tiny_book.root / ROOT).unlink()
     found = facts(tiny_book)

@@ -68,6 +68,12 @@ def test_a_repository_without_a_commit(tiny_book):
         repository.at("HEAD", JUDGED)
 
 
+def test_a_repository_of_longer_digests_has_a_commit(tiny_book):
+    tiny_book.git("init", "-q", "--object-format=sha256")
+    commit = tiny_book.commit()
+    assert len(commit) == 64 and around(tiny_book.root).head() == commit
+
+
 def test_a_detached_head(git_book):
     commit = git_book.git("rev-parse", "HEAD~1")
     git_book.git("checkout", "-q", "--detach", commit)
