@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cakebook.errors import AlreadyExists, NoSuchEntry, NoSuchPath, NotABook, StoreIO
+from cakebook.errors import AlreadyExists, IndexIncompatible, NoSuchEntry, NoSuchPath, NotABook, StoreIO
 from cakebook.index.generation import Generation
-from cakebook.index.place import SMALL_BOOK, Place, place, signature
+from cakebook.index.place import SMALL_BOOK, Place, book_id, place, signature
 from cakebook.model.query import DEFAULT_BUDGET, TIERS, Facets, Note, SearchRequest, SearchResult, Tier
-from cakebook.repo.layout import find_book, require_book
+from cakebook.repo.layout import UNANCHORED, find_book, require_book
 from cakebook.retrieve import request as requests
 from cakebook.retrieve.labels import say
 from cakebook.retrieve.search import View
@@ -132,7 +132,7 @@ class Book:
         stage: str = "",
         task: str = "",
         error_text: str = "",
-        applied: Sequence[str] = (),
+        applied: str | Sequence[str] = (),
         budget_tokens: int = DEFAULT_BUDGET,
         lang: str = "auto",
         **facets: Any,
@@ -152,7 +152,8 @@ class Book:
         language: Any = requests.check_lang(lang)
         if stage:
             stage = requests.resolve(view.catalog.vocabulary, "stages", "stage", stage)[0]
-        return context(view, ContextRequest(given, stage, task, error_text, tuple(applied), budget_tokens, language))
+        names = (applied,) if isinstance(applied, str) else tuple(applied)
+        return context(view, ContextRequest(given, stage, task, error_text, names, budget_tokens, language))
 
     def show(self, entry_id: str, *, level: str = "full", lang: str = "auto") -> Shown:
         """One entry, at a level of packs (`title`, `summary`, `pattern`, `full`) or `source`, every section as written.
@@ -221,7 +222,10 @@ class Book:
         from cakebook.index.sync import sync
 
         self._stale = None
-        return sync(self.place, self.settings, revision=revision, rebuild=rebuild)
+        where = place(self.root, self.settings, building=True)
+        report = sync(where, self.settings, revision=revision, rebuild=rebuild)
+        self._place = where
+        return report
 
     def stale(self) -> bool:
         """Whether the index is older than the book on the disk. An index pinned to a revision never is.
@@ -336,7 +340,11 @@ class Book:
         store = self.place.store
         if self._opened is None or self._opened.manifest.generation != store.current():
             self.close()
-            self._opened = store.open()
+            opened = store.open()
+            if opened.manifest.book not in (UNANCHORED, book_id(self.root)):
+                opened.close()
+                raise IndexIncompatible("the index was built from another book", hint="run `cakebook sync`")
+            self._opened = opened
         manifest, catalog = self._opened.manifest, self._opened.catalog
         troubles: list[tuple[str, dict[str, object]]] = [("stale", {})] if self.stale() else []
         edited = [w.id for w in catalog.withheld() if w.code == "edited"]
@@ -344,6 +352,8 @@ class Book:
             troubles.append(("edited", {"edition": manifest.edition, "ids": ", ".join(edited)}))
         if reason := catalog.meta("anchor_reason"):
             troubles.append(("no-anchor", {"reason": reason}))
+        if uncovered := catalog.meta("uncovered"):
+            troubles.append(("uncovered", {"files": ", ".join(uncovered)}))
         serve: Tier = catalog.meta("serve") or TIERS[1]
         return View(catalog, manifest, serve, frozenset(catalog.meta("stale") or ()), tuple(troubles))
 
@@ -352,7 +362,7 @@ class Book:
             if item.id == entry_id:
                 hint = f"read {item.path}; `cakebook lint` and `cakebook status` say what it waits for"
                 return NoSuchEntry(f"`{entry_id}` is withheld: {item.reason}", hint=hint, withheld=item.code)
-        return _nearest(entry_id, view.catalog.ids())
+        return _nearest(entry_id, sorted({*view.catalog.ids(), *(w.id for w in view.catalog.withheld())}))
 
     def _entries_below(self, source: Any, path: Path) -> list[str]:
         from cakebook.repo.layout import entry_paths

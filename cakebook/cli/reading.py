@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from cakebook.cli import options as o
@@ -75,7 +76,7 @@ def show(given: Any) -> None:
         ready(book, not given.no_sync)
         shown = book.show(given.id, level=given.level, lang=given.lang)
         if given.json:
-            write_json({**shown.card, "text": shown.text})
+            write_json({**shown.card, "text": shown.text, "degraded": [asdict(n) for n in shown.degraded]})
             return
         report_degraded(shown.degraded)
         card = shown.card
@@ -86,4 +87,6 @@ def show(given: Any) -> None:
         lines.append(
             f"[{card['id']}] {', '.join(card['dsl'])} · {', '.join(card['targets'])} · {card['tier']} · {card['digest']}"
         )
+        if card["tier"] == "founding":
+            lines.append(say("founding", "zh" if given.lang == "zh" else "en"))
         write("\n".join(lines))

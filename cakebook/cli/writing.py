@@ -32,12 +32,16 @@ def new(
     full: Annotated[
         bool, typer.Option("--full", help="Every field an entry can have, not only the six of a proposal.")
     ] = False,
+    as_json: Json = False,
     book: BookPath = "",
 ) -> None:
     """Write the scaffold of a new entry, to be filled in and linted."""
     with Book.open(book or None) as opened:
         path = opened.new(entry_id, title=title, dsl=dsl, kind=kind, full=full)
-    write(path)
+    if as_json:
+        write_json({"path": path})
+    else:
+        write(path)
     note(f"fill in the blanks, then: cakebook lint {path}")
 
 
@@ -47,6 +51,7 @@ def lint(
     ] = None,
     form: Annotated[str, typer.Option("--format", metavar="text|json", help="How to print the findings.")] = "text",
     explain: Annotated[str, typer.Option("--explain", metavar="RULE", help="Explain a rule, such as CB101.")] = "",
+    as_json: Json = False,
     book: BookPath = "",
 ) -> None:
     """Check entries against the rules; exit status 1 if there is an error."""
@@ -59,7 +64,7 @@ def lint(
         return
     with Book.open(book or None) as opened:
         findings = opened.lint(paths or ())
-    text = runner.as_json(findings) if form == "json" else runner.as_text(findings)
+    text = runner.as_json(findings) if as_json or form == "json" else runner.as_text(findings)
     if text.strip():
         write(text.rstrip("\n"))
     errors = sum(f.severity == "error" for f in findings)

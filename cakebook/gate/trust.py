@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cakebook.errors import AnchorInvalid, BookFileInvalid
 from cakebook.model.review import Anchor
-from cakebook.repo.layout import TRUST, BookSource
+from cakebook.repo.layout import TRUST, UNANCHORED, BookSource
 from cakebook.repo.vocabulary import load_model
 from cakebook.settings import SHIPPED_ROOTS
 
@@ -61,7 +61,7 @@ class Trust:
     @property
     def book(self) -> str:
         """The book's id; a folder without an anchor has none of its own."""
-        return self.anchor.book if self.anchor else "unanchored"
+        return self.anchor.book if self.anchor else UNANCHORED
 
     def covers(self, path: str, data: bytes) -> bool:
         """Whether the anchor lists `path` with exactly these bytes."""

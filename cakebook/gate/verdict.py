@@ -17,12 +17,13 @@ FOUNDING_MEANS_ZH = "由本项目撰写并对照固定版本的来源复核、�
 def verdict(entry: EntryBytes, facts: TrustFacts) -> Verdict:
     """Judge `entry`. The front matter's `status` can only lower: `draft` makes a draft, `deprecated` withholds."""
     mine = digest(entry.id, entry.data)
+    status = entry.status.strip().lower()
     tier, reasons = _tier(entry.id, mine, facts)
     lifecycle: Lifecycle = "active"
-    if entry.status == "draft" and tier != "draft":
+    if status == "draft" and tier != "draft":
         tier = "draft"
         reasons.append(Reason("status-draft", "its own front matter says `status: draft`"))
-    if entry.status == "deprecated":
+    if status == "deprecated":
         lifecycle = "deprecated"
         reasons.append(Reason("status-deprecated", "its own front matter says `status: deprecated`"))
     served = lifecycle == "active" and TIERS.index(tier) >= max(TIERS.index(facts.serve), TIERS.index("founding"))

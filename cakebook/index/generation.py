@@ -44,7 +44,7 @@ REPLACED = ".replaced-"
 """Prefix of a generation that makes room for a new one of the same id; read until that one is in place."""
 _ID = re.compile(r"[0-9a-f]{16}")
 VERIFY_LIMIT = 8 * 1024 * 1024
-"""Catalogs up to this size (bytes) are hashed whenever they are opened; larger ones by `status --verify`."""
+"""Catalogs up to this size (bytes) are hashed whenever they are opened; larger ones when `sync` starts from them."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from cakebook.index.catalog import SCHEMA
 from cakebook.index.generation import Store
 from cakebook.index.ranking import ranking_digest
 from cakebook.repo.head import git_folder, head_commit
-from cakebook.repo.layout import JUDGED, FolderSource
+from cakebook.repo.layout import JUDGED, TRUST, FolderSource
 from cakebook.settings import SHIPPED_ROOTS, Settings
 
 SMALL_BOOK = 500
@@ -28,15 +28,28 @@ class Place:
     writable: bool
 
 
-def place(root: Path, settings: Settings) -> Place:
-    """The index of the book at `root`: inside it, or in the state folder if the book cannot be written."""
+def place(root: Path, settings: Settings, *, building: bool = False) -> Place:
+    """The index of the book at `root`: inside it, or in the state folder if the book cannot be written.
+
+    A read-only medium may carry its index: that one is read until another is built (`building`) in the state folder.
+    """
     local = root / ".cakebook" / "index"
     if _can_create(local):
         return Place(root, Store(local), True, True)
     outside = settings.state_folder("index-" + sha256(str(root.resolve()).encode()).hexdigest()[:16]) / "index"
-    if (local / "CURRENT").is_file() and not (outside / "CURRENT").is_file():
-        return Place(root, Store(local), True, False)  # a read-only medium that carries its index
-    return Place(root, Store(outside), False, _can_create(outside))
+    writable = _can_create(outside)
+    if (local / "CURRENT").is_file() and not (outside / "CURRENT").is_file() and not building:
+        return Place(root, Store(local), True, writable)
+    return Place(root, Store(outside), False, writable)
+
+
+def book_id(root: Path) -> str | None:
+    """The id in the book's trust root, None if it has none. Read line by line: a search loads no YAML parser."""
+    try:
+        lines = (root / TRUST / "1.yaml").read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return next((line.removeprefix("book:").strip() for line in lines if line.startswith("book:")), None)
 
 
 def signature(root: Path, settings: Settings) -> tuple[str, int]:

@@ -18,7 +18,7 @@ from cakebook.index.generation import CATALOG, BuiltFrom, file_digest, store_err
 from cakebook.index.place import Place, signature
 from cakebook.index.ranking import ranking_digest
 from cakebook.model.manifest import Manifest, canonical_json
-from cakebook.model.review import EntryBytes
+from cakebook.model.review import EntryBytes, Verdict
 from cakebook.repo.entries import EntryFile, read_entry
 from cakebook.repo.git import Repository
 from cakebook.repo.layout import JUDGED, VOCABULARY, BookSource, FolderSource, entry_paths
@@ -174,10 +174,14 @@ def _write_entries(writer: CatalogWriter, plan: _Plan) -> int:
     owners: dict[str, list[str]] = {}
     for path in plan.raw:
         owners.setdefault((kept.get(path) or parsed[path].id).casefold(), []).append(path)
-    doubles = {path for paths in owners.values() if len(paths) > 1 for path in paths}
-    for path in doubles & set(kept):
-        del kept[path]
-        parsed[path] = read_entry(path, plan.raw[path])
+    doubles: set[str] = set()
+    for group in (sorted(paths) for paths in owners.values() if len(paths) > 1):
+        for path in group:
+            kept.pop(path, None)
+            parsed.setdefault(path, read_entry(path, plan.raw[path]))
+        # A file that nobody admitted must not take an admitted one out of service by borrowing its id.
+        winner = next((path for path in group if _judge(parsed[path], plan.facts).served), None)
+        doubles |= set(group) - {winner}
     for path in set(known) - set(kept):
         writer.remove(path)
     for path in sorted(parsed):
@@ -195,11 +199,16 @@ def _write_one(writer: CatalogWriter, facts: Facts, file: EntryFile, raw_sha: st
         return withhold("unreadable", f"{file.path}:{first.line}: {first.message}")
     if double:
         return withhold(DUPLICATE, "another file has the same id, or one that differs only in case")
-    judged = verdict(EntryBytes(file.id, file.data, file.entry.status), facts.about(file.id))
+    judged = _judge(file, facts)
     if not judged.served:
         return withhold(judged.reasons[-1].code, judged.reasons[-1].text)
     entry = file.entry if file.entry.id else file.entry.model_copy(update={"id": file.id})
     return writer.add(chunk(file, entry, judged, raw_sha))
+
+
+def _judge(file: EntryFile, facts: Facts) -> Verdict:
+    status = file.entry.status if file.entry and not file.problems else "draft"
+    return verdict(EntryBytes(file.id, file.data, status), facts.about(file.id))
 
 
 def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> Manifest:

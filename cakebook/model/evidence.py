@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from cakebook.model.base import UNKNOWN, OpenModel, Unknown
 
@@ -13,7 +13,7 @@ def _blank_is_unknown(value: Any) -> Any:
     return UNKNOWN if value == "" else value
 
 
-Number = Annotated[float | Unknown, BeforeValidator(_blank_is_unknown)]
+Number = Annotated[Annotated[float, Field(allow_inf_nan=False)] | Unknown, BeforeValidator(_blank_is_unknown)]
 Text = Annotated[str, BeforeValidator(_blank_is_unknown)]
 
 

@@ -72,4 +72,3 @@ class Pack:
     text: str
     degraded: tuple[Note, ...] = ()
     diagnosis: dict[str, object] | None = None
-    notes: dict[str, object] = field(default_factory=dict)

@@ -57,9 +57,9 @@ class Repository:
             return None
 
     def differs(self, paths: tuple[str, ...]) -> bool:
-        """Whether the work tree differs from HEAD in `paths` (changed, deleted or new files)."""
+        """Whether the work tree differs from HEAD in `paths` (changed, deleted or new files, ignored ones too)."""
         full = [f":(top,literal){self._full(p)}" for p in paths]
-        return bool(self._git("status", "--porcelain", "-z", "--untracked-files=all", "--", *full))
+        return bool(self._git("status", "--porcelain", "-z", "--untracked-files=all", "--ignored", "--", *full))
 
     def resolve(self, revision: str) -> str:
         """The commit that `revision` names.

@@ -15,6 +15,8 @@ ENTRIES = "entries"
 POLICY = "book/policy.yaml"
 FOUNDING = "book/founding.yaml"
 TRUST = "book/trust"
+UNANCHORED = "unanchored"
+"""What stands for the id of a book without a believed root."""
 VOCABULARY = "book/vocabulary"
 RESERVED = frozenset({"index.md", "log.md"})
 """OKF's own file names, never an entry."""

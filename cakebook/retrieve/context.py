@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cakebook.errors import BadFilter, BudgetTooSmall
@@ -25,12 +26,13 @@ CAVEATS = 2
 
 @dataclass
 class _Choice:
-    """A candidate that may enter the pack. `unit`: the candidates that must come with it (its `requires`)."""
+    """A candidate that may enter the pack; `wanted` is False for one that may only come with an entry that requires it."""
 
     candidate: Candidate
     role: Role
     body: Body
     relevance: float
+    wanted: bool = True
     level: Level | None = None
 
 
@@ -55,7 +57,7 @@ def context(view: View, request: ContextRequest) -> Pack:
     candidates = _candidates(ranker, view, request, text)
     applied, unrecognised = _applied(request.applied, view, candidates)
     candidates = [c for c in candidates if c.card["id"] not in applied]
-    packer = _Packer(view, ranker, stage, request, reading.lang)
+    packer = _Packer(view, ranker, stage, request, reading.lang, applied)
     choices = packer.fill(candidates)
     canonical = canonical_request(request) | {"stage": stage, "lang": reading.lang}
     identity = pack_id(
@@ -79,7 +81,7 @@ def context(view: View, request: ContextRequest) -> Pack:
         tokens=tokens.count(rendered),
         budget_tokens=request.budget_tokens,
         tokenizer=request.tokenizer,
-        withheld=packer.dropped + near(candidates, [c.candidate for c in choices])[: 3 - len(packer.dropped)],
+        withheld=packer.dropped + near(candidates, [c.candidate for c in choices])[: max(0, 3 - len(packer.dropped))],
         missing_signals=missing_signals([c.candidate for c in choices], request.facets, reading),
         unrecognised=unrecognised,
         exhausted=not items,
@@ -113,7 +115,8 @@ def _applied(names: tuple[str, ...], view: View, candidates: list[Candidate]) ->
     by_name: dict[str, str] = {entry_id.casefold(): entry_id for entry_id in view.catalog.ids()}
     for candidate in candidates:
         for key in ("title", "title_zh"):
-            by_name.setdefault(candidate.card[key].casefold(), candidate.card["id"])
+            if candidate.card[key]:
+                by_name.setdefault(candidate.card[key].casefold(), candidate.card["id"])
     found = {name: by_name.get(name.strip().casefold()) for name in names}
     return {i for i in found.values() if i}, tuple(n for n, i in found.items() if i is None)
 
@@ -121,13 +124,16 @@ def _applied(names: tuple[str, ...], view: View, candidates: list[Candidate]) ->
 class _Packer:
     """Greedy choice: most relevance × novelty × need of the role per added token, within the budget."""
 
-    def __init__(self, view: View, ranker: Ranker, stage: str, request: ContextRequest, lang: Lang) -> None:
-        self.view, self.ranker, self.stage, self.lang = view, ranker, stage, lang
+    def __init__(
+        self, view: View, ranker: Ranker, stage: str, request: ContextRequest, lang: Lang, applied: Collection[str]
+    ) -> None:
+        self.view, self.ranker, self.stage, self.lang, self.applied = view, ranker, stage, lang, applied
         self.budget = request.budget_tokens
         self.shares: dict[str, float] = ranking()["packs"]["stages"][stage]
         self.gain: dict[str, float] = ranking()["packs"]["levels"]
         self.dropped: tuple[Withheld, ...] = ()
         self.required: dict[str, tuple[str, ...]] = {}
+        self.conflicts: dict[str, list[str]] = {}
 
     def fill(self, candidates: list[Candidate]) -> list[_Choice]:
         """The chosen entries with their levels, in the order in which the pack shows them."""
@@ -137,18 +143,22 @@ class _Packer:
                 candidate.terms["stage-kind"] = bonus
         passing = self._without_superseded([c for c in self._near_enough(passing) if self._fits_stage(c)])
         choices = [self._choice(c, passing) for c in passing]
+        wanted = list(choices)
+        choices += [replace(self._choice(c, passing), wanted=False) for c in self._required(passing)]
         self._close_over_requires(choices)
+        self._pair_conflicts(choices)
         chosen: list[_Choice] = []
         spent = tokens.count(_frame(self.view, self.lang)) + 2
-        first = self._first_of_each_role(choices)
-        if named := [c for c in choices if c.candidate.exact]:  # what the text names goes before any role
+        first = self._first_of_each_role(wanted)
+        if named := [c for c in wanted if c.candidate.exact]:  # what the text names goes before any role
             first.insert(0, min(named, key=lambda c: c.candidate.order))
         while True:
             room = self.budget - spent
             # Every role that the stage needs gets its best entry before any gets a second one.
-            pool = [first.pop(0)] if first else choices
-            moves = [m for c in pool if (m := self._move(c, chosen, choices, room)) is not None]
-            if not moves and pool is choices:
+            last = not first
+            pool = choices if last else [first.pop(0)]
+            moves = [m for c in pool if (c.wanted or c.level) and (m := self._move(c, chosen, choices, room)) is not None]
+            if not moves and last:
                 break
             for _, cost, unit in sorted(moves, key=lambda m: (-m[0], m[2][0][0].candidate.card["id"]))[:1]:
                 for choice, level in unit:
@@ -227,6 +237,29 @@ class _Packer:
         )
         return [c for c in candidates if c not in gone]
 
+    def _required(self, passing: list[Candidate]) -> list[Candidate]:
+        """What the candidates require, directly or not, and what did not come near by itself; filters hold for it too."""
+        seen = {*self.applied, *(c.card["id"] for c in passing)}
+        queue = [name for c in passing for name in c.card["requires"]]
+        found: list[Candidate] = []
+        while queue:
+            name = queue.pop(0)
+            row = None if name in seen else self.view.catalog.row_of(name)
+            seen.add(name)
+            for candidate in self.ranker.candidates({}, [row]) if row is not None else ():
+                if candidate.scope.withheld is None:
+                    found.append(candidate)
+                    queue += candidate.card["requires"]
+        return found
+
+    def _pair_conflicts(self, choices: list[_Choice]) -> None:
+        """Only the newer side of a contradiction names the other; the pack marks both."""
+        for choice in choices:
+            mine = choice.candidate.card["id"]
+            for other in choice.candidate.card["conflicts_with"]:
+                self.conflicts.setdefault(mine, []).append(other)
+                self.conflicts.setdefault(other, []).append(mine)
+
     def _close_over_requires(self, choices: list[_Choice]) -> None:
         known = {c.candidate.card["id"]: c for c in choices}
         for choice in choices:
@@ -293,7 +326,8 @@ class _Packer:
     def _text(self, choice: _Choice, level: Level) -> str:
         """What is quoted: why first, then the gravest caveats, then the entry."""
         notes = [n for n in notes_of(choice.candidate, self.view.stale, self.lang) if n.code not in _SAID_ELSEWHERE]
-        conflicts = [say("conflict", self.lang, id=i) for i in choice.candidate.card["conflicts_with"]]
+        others = dict.fromkeys(self.conflicts.get(choice.candidate.card["id"], ()))
+        conflicts = [say("conflict", self.lang, id=i) for i in others]
         warnings = [*conflicts, *(n.text for n in notes)][:CAVEATS]
         lines = [f"! {w}" for w in warnings]
         return "\n".join([choice.body.texts[level], *lines])
@@ -310,7 +344,8 @@ class _Packer:
             lines = {name: vocabulary.operator_line(name) if file == "operators" else (name,) for name in asked}
             parts += [vocabulary.label(file, n, self.lang) for n in lines if set(lines[n]) & {*card[key]}]
         parts += [t for t in card["targets"] if t in map(vocabulary.architecture, self.ranker.filter.targets)]
-        return "; ".join(dict.fromkeys(parts))
+        # Nothing that was asked is declared: it is there for the part that its kind plays.
+        return "; ".join(dict.fromkeys(parts)) or vocabulary.label("kinds", card["kind"], self.lang)
 
 
 _SAID_ELSEWHERE = frozenset({"founding", "condition", "avoid-if"})

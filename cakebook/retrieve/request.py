@@ -64,12 +64,14 @@ def facets(
         BadArgument: a shape or version of the wrong form.
         TierBelowPolicy: `tier` is below what the book serves.
     """
-    chain = dict(toolchain or {}) | ({"cann": cann} if cann else {})
-    for component, version in chain.items():
-        if component not in vocabulary.ids("toolchain"):
-            raise bad_filter("toolchain", component, vocabulary.ids("toolchain"))
+    chain: dict[str, str] = {}
+    for name, version in (dict(toolchain or {}) | ({"cann": cann} if cann else {})).items():
+        component = vocabulary.resolve("toolchain", name)
+        if component is None:
+            raise bad_filter("toolchain", name, vocabulary.ids("toolchain"))
         if versions.key(version) is None:
             raise BadArgument(f"`{version}` is not a version of {component}", hint="for example 8.2.RC1 or 9.0.0")
+        chain[component] = version
     return Facets(
         dsls=resolve(vocabulary, "dsls", "dsl", dsl),
         targets=resolve(vocabulary, "targets", "target", target),
@@ -162,6 +164,9 @@ _EXAMPLES = {"--when": "tail=present", "--toolchain": "cann=8.2.RC1"}
 
 
 def _values(vocabulary: Vocabulary, facet: str, value: Names) -> tuple[str, ...]:
+    names = listed(value)
+    if not names:  # a book need not have every facet
+        return ()
     if facet not in vocabulary.ids("conditions"):
         raise bad_filter("when", facet, vocabulary.ids("conditions"))
     table: dict[str, str] = {}
@@ -169,7 +174,7 @@ def _values(vocabulary: Vocabulary, facet: str, value: Names) -> tuple[str, ...]
         for name in (term["id"], term["title"], *term.get("aliases", ()), *term.get("aliases_zh", ())):
             table.setdefault(name.casefold(), term["id"])
     found = []
-    for name in listed(value):
+    for name in names:
         if name.casefold() not in table:
             raise bad_filter(facet, name, vocabulary.facet_values(facet))
         found.append(table[name.casefold()])

@@ -100,12 +100,12 @@ def _rebuild(book: Any) -> bool:
     return True
 
 
-def _damaged(book: Any) -> bool:
+def _unchanged(book: Any) -> bool:
     return False
 
 
 SCENES: dict[str, Callable[[Any], bool]] = {
-    "first": _first, "update": _update, "third": _third, "rebuild": _rebuild, "unchanged": _damaged,
+    "first": _first, "update": _update, "third": _third, "rebuild": _rebuild, "unchanged": _unchanged,
 }  # fmt: skip
 
 

@@ -85,6 +85,12 @@ def snapshot() -> Callable[..., Snapshot]:
 
 
 @pytest.fixture
+def rebuild() -> Callable[..., Snapshot]:
+    """`rebuild(book, folder)`: the contents of an index of `book` that was built from nothing in `folder`."""
+    return rebuilt
+
+
+@pytest.fixture
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Snapshot]:
     """`fresh(book)`: the contents of an index of `book` that was built from nothing in another folder."""
 

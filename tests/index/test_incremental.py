@@ -236,10 +236,9 @@ class Index(RuleBasedStateMachine):
         assert here(self.book, ask=ask) == elsewhere(self.book, self.folder / "fresh", ask=ask)
 
 
-def test_any_changes_in_any_order(book_template, isolated, tiny_book, request):
+def test_any_changes_in_any_order(book_template, tiny_book, snapshot, rebuild):
     machine = type("Machine", (Index,), {"template": book_template, "make_book": type(tiny_book)})
-    conftest = __import__("sys").modules[request.getfixturevalue("snapshot").__module__]
-    machine.snapshot = (conftest.contents, conftest.rebuilt)
+    machine.snapshot = (snapshot, rebuild)
     run_state_machine_as_test(
         machine,
         settings=settings(

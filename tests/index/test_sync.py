@@ -160,20 +160,38 @@ def test_a_file_too_large_is_withheld(tiny_book):
 
 
 @pytest.mark.parametrize("other", ["entries/copy.md", "entries/tiling/copy.md"])
-def test_two_files_of_one_id_are_both_withheld_until_one_goes(tiny_book, other):
+def test_of_two_files_with_the_same_bytes_one_is_served(tiny_book, other):
     tiny_book.sync()
     tiny_book.write(other, (tiny_book.root / GRID).read_bytes())
     report = tiny_book.sync()
-    assert {w.path: w.code for w in report.withheld} == {other: "duplicate-id", GRID: "duplicate-id"}
-    assert "tiny-grid-size" not in tiny_book.served()
+    assert [w.code for w in report.withheld] == ["duplicate-id"] and report.withheld[0].path in (other, GRID)
+    assert tiny_book.served() == ALL
     (tiny_book.root / other).unlink()
     assert tiny_book.sync().withheld == () and tiny_book.served() == ALL
+
+
+@pytest.mark.parametrize("other", ["entries/aaa.md", "entries/zzz.md"])
+def test_an_unapproved_file_cannot_take_an_admitted_one_out_of_service(tiny_book, other):
+    tiny_book.write(other, (tiny_book.root / GRID).read_bytes() + b"\nmore\n")
+    for _ in range(2):
+        report = tiny_book.sync()
+        assert {w.path: w.code for w in report.withheld} == {other: "duplicate-id"}
+        assert tiny_book.served() == ALL
+    assert tiny_book.sync(rebuild=True).generation == report.generation
+
+
+def test_of_two_files_that_nobody_admitted_none_is_served(tiny_book):
+    for path in ("entries/x.md", "entries/y.md"):
+        tiny_book.write(path, tiny_book.entry_text("new-one"))
+    report = tiny_book.sync()
+    assert {w.path: w.code for w in report.withheld} == {"entries/x.md": "duplicate-id", "entries/y.md": "duplicate-id"}
 
 
 def test_ids_that_differ_only_in_case_are_one(tiny_book):
     tiny_book.write("entries/TINY-grid-size.md", "---\ntitle: x\n---\n")
     report = tiny_book.sync()
-    assert {w.path: w.code for w in report.withheld} == {"entries/TINY-grid-size.md": "duplicate-id", GRID: "duplicate-id"}
+    assert {w.path: w.code for w in report.withheld} == {"entries/TINY-grid-size.md": "duplicate-id"}
+    assert tiny_book.served() == ALL
 
 
 def test_a_link_out_of_the_book_is_not_read_and_is_named(tiny_book, tmp_path):
@@ -574,16 +592,13 @@ def test_the_command_line_syncs_a_stale_small_book_first(tiny_book):
     assert tiny_book.cli("search", "DataCopyPad").err == ""
 
 
-def test_a_large_book_is_not_synced_behind_ones_back(tiny_book, monkeypatch):
+@pytest.mark.parametrize(("limit", "syncs"), [(4, False), (5, True)])
+def test_a_large_book_is_not_synced_behind_ones_back(tiny_book, monkeypatch, limit, syncs):
     tiny_book.sync()
     tiny_book.write("entries/new.md", "x")
-    monkeypatch.setattr("cakebook.service.SMALL_BOOK", 4)
+    monkeypatch.setattr("cakebook.service.SMALL_BOOK", limit)
     with tiny_book.open() as book:
-        assert book.stale() and book.sync_if_stale() is None
-    (tiny_book.root / "entries/new.md").unlink()
-    monkeypatch.setattr("cakebook.service.SMALL_BOOK", 4)
-    with tiny_book.open() as book:
-        assert book.sync_if_stale() is not None or not book.stale()
+        assert book.stale() and (book.sync_if_stale() is not None) is syncs
 
 
 def test_staleness_is_looked_at_once_a_second(tiny_book, monkeypatch):
@@ -639,9 +654,28 @@ def test_two_read_only_books_do_not_share_an_index(tiny_book, monkeypatch, tmp_p
 def test_a_read_only_medium_that_carries_its_index_is_read_where_it_is(tiny_book, monkeypatch):
     tiny_book.sync()
     read_only(monkeypatch, tiny_book.root)
-    assert tiny_book.place.local and not tiny_book.place.writable
+    assert tiny_book.place.local
     ran = tiny_book.cli("search", "DataCopyPad")
     assert ran.status == 0 and ran.err == ""
+
+
+def test_a_read_only_medium_with_a_stale_index_gets_one_elsewhere(tiny_book, monkeypatch):
+    tiny_book.sync()
+    carried = tiny_book.place.store.current()
+    tiny_book.write("entries/new-one.md", tiny_book.entry_text("new-one"))
+    read_only(monkeypatch, tiny_book.root)
+    ran = tiny_book.cli("search", "DataCopyPad")
+    assert ran.status == 0 and "synced" in ran.err
+    assert not tiny_book.place.local and tiny_book.place.store.current() not in (None, carried)
+    assert tiny_book.cli("search", "DataCopyPad").err == ""
+
+
+def test_the_index_of_another_book_is_refused(tiny_book):
+    tiny_book.sync()
+    root = tiny_book.root / "book" / "trust" / "1.yaml"
+    root.write_text(root.read_text().replace("book: ", "book: another-"))
+    ran = tiny_book.cli("search", "DataCopyPad", "--no-sync")
+    assert ran.status == 3 and "CB-E302" in ran.err
 
 
 def test_without_any_place_to_write_it_says_so(tiny_book, monkeypatch, isolated):

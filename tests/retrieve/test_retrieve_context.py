@@ -314,6 +314,24 @@ def test_what_is_required_but_not_served_is_no_obstacle(library, entry):
     assert ids(made.pack(task="copy rows", stage="evolve")) == ["top"]
 
 
+def test_what_is_required_comes_along_though_it_is_about_something_else(library, entry):
+    made = library(
+        entry("top", title="copy rows", requires=["fence"], stages=["draft"]), entry("unrelated", title="zebra"),
+        entry("fence", title="zebra", kind="tiling", stages=["evolve"], requires=["deep"]), entry("deep", title="zebra"),
+    )  # fmt: skip
+    assert set(ids(made.pack(task="copy rows", stage="draft", budget=4000))) == {"top", "fence", "deep"}
+    assert ids(made.pack(task="copy rows", stage="draft", budget=4000, applied=("fence",))) == ["top"]
+    assert ids(made.pack(task="copy rows", stage="draft", budget=4000, exclude="fence")) == ["top"]
+
+
+def test_four_dropped_entries_leave_no_place_for_more_withheld_ones(library, entry):
+    old = [entry(f"old-{n}", title="copy rows") for n in "abcd"]
+    far = [entry(f"far-{n}", title="copy rows", targets=["npu-3510"]) for n in "ab"]
+    made = library(*old, *far, entry("new", title="copy rows", supersedes=[f"old-{n}" for n in "abcd"]))
+    pack = made.pack(task="copy rows", stage="evolve", target="910B3")
+    assert {w.code for w in pack.withheld} == {"superseded"} and len(pack.withheld) == 4
+
+
 def test_what_is_superseded_is_dropped_and_named(library, entry):
     made = library(entry("old", title="copy rows"), entry("new", title="copy rows", supersedes=["old"]))
     pack = made.pack(task="copy rows", stage="evolve")
@@ -326,6 +344,7 @@ def test_conflicts_are_marked_in_the_text(library, entry):
     made = library(entry("a", title="copy rows", conflicts_with=["b"]), entry("b", title="copy rows"))
     pack = check(made.pack(task="copy rows", stage="evolve"), 2000)
     assert set(ids(pack)) == {"a", "b"} and "! contradicts b" in items(pack)["a"].text
+    assert "! contradicts a" in items(pack)["b"].text  # only the newer side writes it down
 
 
 def test_variants_of_one_thing_do_not_crowd_out_another(library, entry):
@@ -342,6 +361,7 @@ def test_applied_entries_are_left_out_and_strange_names_echoed(shipped):
     facets = {"bottleneck": "mte2-bound", "dsl": "ascendc", "stage": "evolve", "budget_tokens": 4000}
     every = ids(shipped.context(**facets))
     title = shipped.show(every[1]).card["title"]
+    assert shipped.context(applied=every[0], **facets).unrecognised == ()
     pack = shipped.context(applied=(every[0].upper(), f" {title} ", "my own trick", ""), **facets)
     assert every[0] not in ids(pack) and every[1] not in ids(pack) and pack.items
     assert pack.unrecognised == ("my own trick", "")
