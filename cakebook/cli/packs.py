@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cakebook.cli import options as o
-from cakebook.cli.output import ready, report_degraded, write, write_json
+from cakebook.cli.output import note, ready, report_degraded, write, write_json
 from cakebook.errors import BadFilter, Unreadable
 from cakebook.model.pack import Pack
 from cakebook.retrieve.labels import say
@@ -43,6 +43,9 @@ def context(given: Any) -> None:
             write_json(pack)
         else:
             report_degraded(pack.degraded)
+            if pack.unrecognised:
+                lang: Any = pack.request.get("lang", "en")
+                note("note: " + say("unrecognised", lang, names=", ".join(pack.unrecognised)))
             write(as_text(pack) if sys.stdout.isatty() else pack.text.rstrip("\n"))
 
 

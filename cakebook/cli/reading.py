@@ -83,10 +83,9 @@ def show(given: Any) -> None:
         lines = [shown.text, ""]
         lines += [f"source [{s['id']}] {s['title']} — {s['resource']} ({s['license'] or '?'})" for s in card["sources"]]
         lines += [f"missing evidence: {m}" for m in card["missing_evidence"]]
+        lines += [say("founding", "zh" if given.lang == "zh" else "en")] if card["tier"] == "founding" else []
         lines += [f"why: {n.code}: {n.text}" for n in shown.why] if given.why else []
         lines.append(
             f"[{card['id']}] {', '.join(card['dsl'])} · {', '.join(card['targets'])} · {card['tier']} · {card['digest']}"
         )
-        if card["tier"] == "founding":
-            lines.append(say("founding", "zh" if given.lang == "zh" else "en"))
         write("\n".join(lines))

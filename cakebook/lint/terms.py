@@ -233,8 +233,8 @@ def repeated_item(s: Subject) -> Iterator[Hit]:
     "vocabulary",
     completeness=True,
     needs="front",
-    what="A facet by which callers filter is left out.",
-    why="It counts as not known: the entry passes each filter, but ranks below declared matches, marked `not verified`.",
+    what="A facet by which callers filter or rank is left out.",
+    why="It counts as not known: the entry ranks below declared matches, and passes each filter marked `not verified`.",
     fix="Write the values, `[any]` if it holds for every value, or `[]` to say that it is not known.",
     bad=(edit("stages: [draft, evolve]\n", ""), edit("targets: [npu-2201]\n", "")),
 )
@@ -242,5 +242,7 @@ def scope_missing(s: Subject) -> Iterator[Hit]:
     for field in SCOPE:
         if field not in s.front.values and field != "dsl":
             form = "{}" if field == "toolchain" else "[]"
-            hint = f"without it, callers who filter by {field} see `not verified`; write `{field}: {form}` if not known"
+            ranks = field in ("operators", "stages", "bottlenecks")
+            loss = "it ranks below entries that name theirs" if ranks else "callers who filter by it see `not verified`"
+            hint = f"without it, {loss}; write `{field}: {form}` if not known"
             yield s.hit(f"no `{field}`", field, hint=hint)

@@ -82,6 +82,11 @@ def holds(match: Mapping[str, Any], known: Known) -> bool | None:
     return result
 
 
+def holds_throughout(match: Mapping[str, Any], known: Known) -> bool:
+    """Whether a case holds for every value of the request, as a reason to leave an entry out must."""
+    return bool(match) and all(facet in known and known[facet] <= {*values} for facet, values in match.items())
+
+
 def open_facets(match: Mapping[str, Any], known: Known) -> list[str]:
     """Facets of a case that the request leaves open."""
     return [facet for facet in match if facet not in known]

@@ -7,7 +7,7 @@ from typing import Any
 
 from cakebook.model.query import TIERS, Facets, Lang, Note, Tier, Withheld
 from cakebook.model.terms import Vocabulary
-from cakebook.retrieve.conditions import Known, holds, open_facets
+from cakebook.retrieve.conditions import Known, holds, holds_throughout, open_facets
 from cakebook.retrieve.labels import say
 from cakebook.text import versions
 
@@ -110,13 +110,13 @@ class Filter:
         zh = self.lang == "zh"
         for case in card["avoid_when"]:
             text = (case["text_zh"] if zh else case["text"]) or case["text"] or case["text_zh"]
-            if holds(case["match"], self.stated):
+            if holds_throughout(case["match"], self.stated):
                 scope.withheld = Withheld(card["id"], "avoid-when", text)
                 return
-            if holds(case["match"], {**self.recognised, **self.stated}):
+            if holds_throughout(case["match"], {**self.recognised, **self.stated}):
                 scope.avoid = True
                 scope.caveats.insert(0, Note("avoid-when", say("avoid", self.lang, text=text)))
-            elif holds(case["match"], self.stated) is None:
+            elif holds(case["match"], self.stated) is not False:
                 scope.caveats.append(Note("avoid-if", say("avoid-if", self.lang, text=text)))
                 scope.open += open_facets(case["match"], self.stated)
         cases = [(holds(c["match"], self.stated), c) for c in card["applies_when"]]

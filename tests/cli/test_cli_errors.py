@@ -195,6 +195,17 @@ def test_an_edited_entry_is_withheld_and_named(cake, own_book):
     check(cake("show", "ascendc-double-buffer", cwd=own_book), 2, "CB-E206", "edited")
     done = cake("search", "double buffer", cwd=own_book)
     assert "[ascendc-double-buffer]" not in done.out and "note: " in done.err and "ascendc-double-buffer" in done.err
+    check(cake("show", "ascendc-double-bufer", cwd=own_book), 2, "CB-E206", "did you mean `ascendc-double-buffer`")
+    shown = json.loads(cake("show", "npu-2201-onchip-budget", "--json", cwd=own_book).out)
+    assert [n["code"] for n in shown["degraded"]] == ["edited"]
+
+
+def test_a_vocabulary_that_the_anchor_does_not_cover_is_named_in_every_answer(cake, own_book):
+    path = own_book / "book" / "vocabulary" / "stages.yaml"
+    path.write_bytes(path.read_bytes() + b"# edited\n")
+    for arguments in (["search", "DataCopyPad"], ["show", "ascendc-double-buffer"], ["context", "--operator", "add"]):
+        done = cake(*arguments, cwd=own_book)
+        assert done.status == 0 and "anchor does not cover: book/vocabulary/stages.yaml" in done.err
 
 
 @pytest.mark.parametrize(

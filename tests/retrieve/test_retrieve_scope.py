@@ -236,6 +236,13 @@ def test_a_true_case_to_avoid_withholds_with_its_text(library, entry):
     assert zh.withheld[0].reason == "没有可预取的数据"
 
 
+def test_a_case_to_avoid_that_holds_for_one_of_several_values_is_only_a_caveat(library, entry):
+    made = library(entry("a", dtypes=["float16", "float32"], avoid_when=[{"text": "wide", "match": {"dtype": ["float32"]}}]))
+    assert [w.code for w in made.search(dtype="float32").withheld] == ["avoid-when"]
+    assert codes(made.search(dtype=["float32", "float16"]).hits[0])[0] == "avoid-if"
+    assert "avoid-if" not in codes(made.search(dtype="float16").hits[0])
+
+
 def test_a_case_to_avoid_computed_from_the_request_withholds(library, entry):
     made = library(entry("a", avoid_when=[{"text": "aligned", "match": {"alignment": ["aligned-32b"]}}]))
     assert ids(made.search(dtype="float16", shapes=[(4, 16)])) == []
