@@ -247,7 +247,7 @@ class Book:
         """Sync a stale or missing index of a small book that can be written; None if nothing was done."""
         if not self.place.writable or not self.stale():
             return None
-        if signature(self.root, self.settings)[1] > SMALL_BOOK:
+        if signature(self.root, self.settings)[1] >= SMALL_BOOK:
             return None
         return self.sync()
 

@@ -139,9 +139,18 @@ def report_degraded(notes: tuple[Note, ...]) -> None:
 
 
 def ready(book: Book, sync: bool) -> None:
-    """Bring a stale or missing index of a small book up to date, with one line on stderr."""
+    """Bring a stale or missing index of a small book up to date, with one line on stderr.
+
+    If that fails and an index is there, the failure is a note: an older answer, which says so, is better than none.
+    """
     if not sync:
         return
-    done = book.sync_if_stale()
+    try:
+        done = book.sync_if_stale()
+    except CakeBookError as error:
+        if book.place.store.current() is None:
+            raise
+        note(f"note: not synced: {error}")
+        return
     if done is not None and done.built:
         note(f"synced: {done.entries} entries served, {len(done.withheld)} withheld")

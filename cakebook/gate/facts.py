@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cakebook.gate.trust import Trust, read_trust
+from cakebook.model.query import TIERS
 from cakebook.model.review import Founding, Policy, TrustFacts
 from cakebook.repo.layout import FOUNDING, GOVERNED, POLICY, BookSource
 from cakebook.repo.vocabulary import load_model, load_policy
@@ -32,7 +33,8 @@ class Facts:
 def gather(source: BookSource, pinned: frozenset[str]) -> Facts:
     """Read what decides trust in `source`. `pinned`: roots that the user trusts beyond the shipped ones.
 
-    A policy or founding list that the anchor does not cover is not used: the default policy and no list stand in for it.
+    A founding list that the anchor does not cover is not used. Of a policy that it does not cover only a stricter `serve`
+    is taken, the rest is the default.
     """
     trust = read_trust(source, pinned)
     if trust.anchor is None:
@@ -41,7 +43,9 @@ def gather(source: BookSource, pinned: frozenset[str]) -> Facts:
     covered = {p for p in present if trust.covers(p, source.read(p))}
     missing = sorted(set(trust.anchor.files) - set(present))
     uncovered = tuple(sorted([p for p in present if p not in covered] + missing))
-    policy = load_policy(source) if POLICY in covered else Policy()
+    policy = load_policy(source)
+    if POLICY not in covered:  # like an entry's own status, what nobody vouches for can only lower what is served
+        policy = Policy(serve=max(policy.serve, Policy().serve, key=TIERS.index))
     if FOUNDING in covered:
         return Facts(trust, policy, load_model(source, FOUNDING, Founding), uncovered)
     reason = f"{FOUNDING} is not the file that the trust anchor covers: restore it, or run `cakebook founding update`"

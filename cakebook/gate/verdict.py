@@ -10,7 +10,6 @@ FOUNDING_MEANS = (
     "written and re-read against pinned sources by the project, machine-checked; not approved by an independent person, "
     "nothing run on hardware by us"
 )
-FOUNDING_MEANS_ZH = "由本项目撰写并对照固定版本的来源复核、经机器检查；未经独立人员批准，我们也没有在硬件上运行过"
 """What an answer of the founding tier must say about itself."""
 
 

@@ -15,7 +15,7 @@ from cakebook.repo.layout import JUDGED, TRUST, FolderSource
 from cakebook.settings import SHIPPED_ROOTS, Settings
 
 SMALL_BOOK = 500
-"""Entries up to which a stale index is brought up to date before a command-line search."""
+"""Entries below which a stale index is brought up to date before a command-line search."""
 
 
 @dataclass(frozen=True)

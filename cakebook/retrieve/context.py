@@ -382,7 +382,7 @@ def _frame(view: View, lang: Lang, identity: str = "0" * 16) -> str:
 
 def _render(identity: str, view: View, items: tuple[Item, ...], lang: Lang, any_candidate: bool) -> str:
     if not items:
-        return _frame(view, lang, identity) + say("none-withheld" if any_candidate else "none", lang) + "\n"
+        return _frame(view, lang, identity) + say("none-fits" if any_candidate else "none", lang) + "\n"
     marker = fence_marker(identity, [i.text for i in items])
     cards = [{"id": i.id, "tier": i.tier, "digest": i.digest} for i in items]
     blocks = [_item_text(card, item.role, item.text, lang, marker) for card, item in zip(cards, items, strict=True)]

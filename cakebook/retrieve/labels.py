@@ -29,6 +29,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "uncovered": ("the trust anchor does not cover: {files}", "信任锚未覆盖：{files}"),
     "unrecognised": ("not known here, so nothing was left out for: {names}", "这里不认识，未据此排除任何内容：{names}"),
     "none": ("No reviewed entry answers this.", "没有经过审核的条目能回答这个问题。"),
+    "none-fits": ("Nothing passes the filters and fits the budget.", "没有条目能通过筛选条件并放进预算。"),
     "none-withheld": ("No reviewed entry passes the filters.", "没有经过审核的条目能通过筛选条件。"),
     "missing": ("It would help to know: {names}", "补充以下信息会更准确：{names}"),
     "withheld": ("Withheld", "未列出"),

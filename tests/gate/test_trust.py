@@ -147,13 +147,18 @@ def test_keys_of_later_releases_are_no_error(tiny_book):
 # What it covers
 
 
-def test_a_policy_that_is_not_covered_is_not_used(tiny_book):
-    tiny_book.write("book/policy.yaml", "serve: draft\n")
+@pytest.mark.parametrize(("asked", "served"), [("draft", "founding"), ("founding", "founding"), ("reviewed", "reviewed")])
+def test_a_policy_that_is_not_covered_can_only_be_stricter(tiny_book, asked, served):
+    tiny_book.write("book/policy.yaml", f"serve: {asked}\nauthors: known\n")
     found = facts(tiny_book)
-    assert found.policy == Policy() and found.uncovered == ("book/policy.yaml",)
+    assert found.policy == Policy(serve=served) and found.uncovered == ("book/policy.yaml",)
     assert found.founding is not None
-    tiny_book.write("book/policy.yaml", "not a mapping")  # nobody vouches for it, so nobody reads it
-    assert facts(tiny_book).policy == Policy()
+
+
+def test_a_policy_that_cannot_be_read_stops_everything(tiny_book):
+    tiny_book.write("book/policy.yaml", "not a mapping")
+    with pytest.raises(BookFileInvalid, match=r"policy\.yaml:1:1"):
+        facts(tiny_book)
 
 
 def test_a_covered_policy_is_used(tiny_book):

@@ -592,7 +592,7 @@ def test_the_command_line_syncs_a_stale_small_book_first(tiny_book):
     assert tiny_book.cli("search", "DataCopyPad").err == ""
 
 
-@pytest.mark.parametrize(("limit", "syncs"), [(4, False), (5, True)])
+@pytest.mark.parametrize(("limit", "syncs"), [(5, False), (6, True)])
 def test_a_large_book_is_not_synced_behind_ones_back(tiny_book, monkeypatch, limit, syncs):
     tiny_book.sync()
     tiny_book.write("entries/new.md", "x")
@@ -683,3 +683,12 @@ def test_without_any_place_to_write_it_says_so(tiny_book, monkeypatch, isolated)
     assert not tiny_book.place.writable
     ran = tiny_book.cli("search", "DataCopyPad")
     assert ran.status == 3 and "CB-E301" in ran.err
+
+
+def test_when_the_automatic_sync_fails_the_older_index_answers_and_says_so(tiny_book):
+    tiny_book.sync()
+    tiny_book.write("book/vocabulary/dsls.yaml", "terms: {a: b}\n")
+    ran = tiny_book.cli("search", "DataCopyPad")
+    assert ran.status == 0 and "not synced: CB-E405" in ran.err and "older than the book" in ran.err
+    shutil.rmtree(tiny_book.root / ".cakebook")
+    assert tiny_book.cli("search", "DataCopyPad").status == 4
