@@ -276,15 +276,15 @@ class Book:
             AlreadyExists: the book has an entry of this id. StoreIO: writing failed.
         """
         from cakebook.lint.scaffold import scaffold
-        from cakebook.repo.entries import read_entry
-        from cakebook.repo.layout import FolderSource, entry_paths
+        from cakebook.repo.entries import read_entries
+        from cakebook.repo.layout import FolderSource
         from cakebook.repo.vocabulary import load_vocabulary
 
         source = FolderSource(self.root)
         text = scaffold(entry_id, title=title, dsl=dsl, kind=kind, full=full, vocabulary=load_vocabulary(source))
-        for path in entry_paths(source):
-            if read_entry(path, source.read(path)).id.casefold() == entry_id.casefold():
-                raise AlreadyExists(f"{path} has the id `{entry_id}`", hint="choose another id, or edit that entry")
+        for file in read_entries(source):
+            if file.id.casefold() == entry_id.casefold():
+                raise AlreadyExists(f"{file.path} has the id `{entry_id}`", hint="choose another id, or edit that entry")
         path = f"entries/{kind or 'proposals'}/{entry_id}.md"
         try:
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -305,11 +305,11 @@ class Book:
         from cakebook.checks.runner import run_checks
         from cakebook.checks.sandbox import available
         from cakebook.gate.facts import gather
-        from cakebook.repo.entries import read_entry
-        from cakebook.repo.layout import FolderSource, entry_paths
+        from cakebook.repo.entries import read_entries
+        from cakebook.repo.layout import FolderSource
 
         source = FolderSource(self.root)
-        files = {f.id: f for f in (read_entry(p, source.read(p)) for p in entry_paths(source))}
+        files = {file.id: file for file in read_entries(source)}
         for entry_id in ids:
             if entry_id not in files:
                 raise _nearest(entry_id, sorted(files))

@@ -14,8 +14,8 @@ from cakebook.errors import BadArgument, BookFileInvalid, HasAdmins, NotShippedB
 from cakebook.gate.trust import ROOT, SCHEMA, ShippedRoot, shipped_roots
 from cakebook.gate.verdict import FOUNDING_MEANS
 from cakebook.model.review import Anchor, Founding
-from cakebook.repo.entries import EntryFile, read_entry
-from cakebook.repo.layout import FOUNDING, GOVERNED, TRUST, BookSource, FolderSource, entry_paths
+from cakebook.repo.entries import EntryFile, read_entries
+from cakebook.repo.layout import FOUNDING, GOVERNED, TRUST, BookSource, FolderSource
 from cakebook.repo.vocabulary import load_model
 from cakebook.text import frontmatter
 
@@ -55,9 +55,13 @@ def pending(root: Path) -> Edition:
         Unreadable, BookFileInvalid: an entry cannot be vouched for, since it cannot be read or shares its id.
     """
     source = FolderSource(root)
-    old_list, old_anchor = _current(source)
-    entries, files = _digests(source)
-    files.update((p, sha256(source.read(p)).hexdigest()) for p in source.paths(FOUNDING))
+    return _compare(source, *_current(source), *_digests(source))
+
+
+def _compare(
+    source: FolderSource, old_list: Founding | None, old_anchor: Anchor | None, entries: dict[str, str], files: dict[str, str]
+) -> Edition:
+    files = files | {p: sha256(source.read(p)).hexdigest() for p in source.paths(FOUNDING)}
     before = old_list.entries if old_list else {}
     covered = old_anchor.files if old_anchor else {}
     return Edition(
@@ -86,19 +90,19 @@ def update(root: Path, reason: str, date: str) -> Edition:
     reason = _reason(reason)
     roots_file = root / "cakebook" / "data" / "roots.txt"
     shipped = shipped_roots(roots_file) if roots_file.is_file() else None
-    changes = pending(root)
+    source = FolderSource(root)
+    old_list, anchor = _current(source)
+    entries, files = _digests(source)
+    changes = _compare(source, old_list, anchor, entries, files)
     # Without a root the first edition was interrupted; the roots already name the book.
     book = changes.book or (shipped[-1].book if shipped else f"cakebook-{secrets.token_hex(4)}")
     if shipped is None or (shipped and book != shipped[-1].book):
         hint = "a team's own book starts its own chain of trust; it has no founding entries"
         raise NotShippedBook(f"{root}: not the book that this project ships", hint=hint)
-    source = FolderSource(root)
-    _, anchor = _current(source)
     if anchor and anchor.admins:
         raise HasAdmins("the book has admins: founding editions have ended", hint="admit entries by review")
     if anchor and changes.empty:
         return changes
-    entries, files = _digests(source)
     number = changes.number + 1
     listing = _founding_yaml(number, date, reason, entries)
     files[FOUNDING] = sha256(listing).hexdigest()
@@ -128,8 +132,8 @@ def _digests(source: FolderSource) -> tuple[dict[str, str], dict[str, str]]:
     """Digests of all entries by id, and sha256 of all governed files but the list by path."""
     entries: dict[str, EntryFile] = {}
     paths: dict[str, str] = {}
-    for path in entry_paths(source):
-        file = read_entry(path, source.read(path))
+    for file in read_entries(source):
+        path = file.path
         if file.problems:
             problem = file.problems[0]
             raise Unreadable(f"{path}:{problem.line}: {problem.message}", hint="mend the file, or move it out of `entries/`")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -115,7 +115,7 @@ def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool)
         current = place.store.current()
         unchanged = previous is not None and previous.generation == manifest.generation == current
         if not unchanged:
-            manifest = _with_files(manifest, {CATALOG: file_digest(catalog)})
+            manifest = replace(manifest, files={CATALOG: file_digest(catalog)})
             place.store.install(folder, manifest)
             step("installed")
             place.store.verify(manifest)
@@ -250,11 +250,7 @@ def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> 
         built_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         files={},
     )
-    return Manifest(**{**vars(manifest), "generation": manifest.identity()})
-
-
-def _with_files(manifest: Manifest, files: dict[str, str]) -> Manifest:
-    return Manifest(**{**vars(manifest), "files": files})
+    return replace(manifest, generation=manifest.identity())
 
 
 def _notes(plan: _Plan) -> tuple[str, ...]:

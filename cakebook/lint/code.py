@@ -76,10 +76,7 @@ def fence_language(s: Subject) -> Iterator[Hit]:
     ),
 )
 def cpp_syntax(s: Subject) -> Iterator[Hit]:
-    for fence in s.document.fences:
-        if fence.language == "cpp" and (place := _error("cpp", plain_cpp(fence.code))):
-            row, column, what = place
-            yield Hit(f"C++ does not parse: {what}", fence.line + 1 + row, column + 1, "no `...` in place of code")
+    yield from _unparsed(s, "cpp", "C++", "no `...` in place of code")
 
 
 @rule(
@@ -93,10 +90,7 @@ def cpp_syntax(s: Subject) -> Iterator[Hit]:
     bad=(edit("USABLE, FIXED, PER_ROW =", "USABLE, FIXED, PER_ROW ="[:-1] + "= ="), edit("assert (USABLE", "assert ((USABLE")),
 )
 def python_syntax(s: Subject) -> Iterator[Hit]:
-    for fence in s.document.fences:
-        if fence.language == "python" and (place := _error("python", fence.code)):
-            row, column, what = place
-            yield Hit(f"Python does not parse: {what}", fence.line + 1 + row, column + 1, "correct the line")
+    yield from _unparsed(s, "python", "Python", "correct the line")
 
 
 @rule(
@@ -162,6 +156,16 @@ def _parser(language: str) -> Parser:
     from tree_sitter import Language, Parser
 
     return Parser(Language(import_module(f"tree_sitter_{language}").language()))
+
+
+def _unparsed(s: Subject, language: str, name: str, hint: str) -> Iterator[Hit]:
+    """A hit for each fence of a language that does not parse, at its first error."""
+    for fence in s.document.fences:
+        if fence.language != language:
+            continue
+        if place := _error(language, plain_cpp(fence.code) if language == "cpp" else fence.code):
+            row, column, what = place
+            yield Hit(f"{name} does not parse: {what}", fence.line + 1 + row, column + 1, hint)
 
 
 def _error(language: str, code: str) -> tuple[int, int, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -10,6 +11,7 @@ from pathlib import PurePosixPath
 from pydantic import ValidationError
 
 from cakebook.model.entry import Entry, is_id
+from cakebook.repo.layout import BookSource, entry_paths
 from cakebook.repo.vocabulary import locate
 from cakebook.text import frontmatter, markdown
 from cakebook.text.frontmatter import FrontMatter, Problem
@@ -48,6 +50,15 @@ class EntryFile:
     @property
     def digest(self) -> str:
         return digest(self.id, self.data)
+
+
+def read_entries(source: BookSource) -> Iterator[EntryFile]:
+    """All entries of a book, by path.
+
+    Raises:
+        Unreadable: a file cannot be read.
+    """
+    return (read_entry(path, source.read(path)) for path in entry_paths(source))
 
 
 def read_entry(path: str, data: bytes) -> EntryFile:

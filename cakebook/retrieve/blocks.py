@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from cakebook.index.catalog import Section
 from cakebook.model.pack import LEVELS, Level
 from cakebook.model.query import Lang
+from cakebook.retrieve.labels import in_lang
 from cakebook.retrieve.scope import Card
-from cakebook.retrieve.search import title_of
 
 FULL = ("Why", "Numbers", "Pitfalls")
 """What the full level adds to the pattern. The check is for `cakebook verify`, the sources stand in the item."""
@@ -32,14 +32,14 @@ class Body:
 def body(card: Card, sections: tuple[Section, ...], lang: Lang) -> Body:
     """Title and description → + summary and when → + pattern → + why, numbers and pitfalls, in the question's language."""
     by_title = {s.title: s.source for s in reversed(sections)}
-    parts = [title_of(card, "title", lang), title_of(card, "description", lang)]
+    parts = [in_lang(card, "title", lang), in_lang(card, "description", lang)]
     texts: dict[Level, str] = {"title": "\n".join(p for p in parts if p)}
     # From here on the description only repeats what the summary says better.
     head = [
         parts[0],
         (by_title.get("摘要") if lang == "zh" else "") or by_title.get("Summary") or by_title.get("摘要") or parts[1],
     ]
-    when = _when(card, lang) or by_title.get("When", "")
+    when = _cases(card["applies_when"], lang) or by_title.get("When", "")
     if when:
         head.append(("适用：" if lang == "zh" else "When: ") + when)
     avoid = _cases(card["avoid_when"], lang)
@@ -52,10 +52,5 @@ def body(card: Card, sections: tuple[Section, ...], lang: Lang) -> Body:
     return Body(texts)
 
 
-def _when(card: Card, lang: Lang) -> str:
-    return _cases(card["applies_when"], lang)
-
-
 def _cases(cases: list[dict[str, str]], lang: Lang) -> str:
-    first, second = ("text_zh", "text") if lang == "zh" else ("text", "text_zh")
-    return ("；" if lang == "zh" else "; ").join(c[first] or c[second] for c in cases)
+    return ("；" if lang == "zh" else "; ").join(in_lang(c, "text", lang) for c in cases)

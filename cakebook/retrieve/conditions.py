@@ -93,12 +93,8 @@ def open_facets(match: Mapping[str, Any], known: Known) -> list[str]:
 
 
 def _computed(cases: list[dict[str, str]], values: Mapping[str, Value]) -> frozenset[str] | None:
-    """Values whose case holds; None while any case is open or none holds."""
-    verdicts = [(case["value"], evaluate(case["when"], values)) for case in cases]
-    true = frozenset(value for value, verdict in verdicts if verdict)
-    if true:
-        return true
-    return None
+    """Values whose case certainly holds; None if there is none."""
+    return frozenset(case["value"] for case in cases if evaluate(case["when"], values)) or None
 
 
 def _product(numbers: tuple[int, ...]) -> int:

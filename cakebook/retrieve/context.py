@@ -11,10 +11,10 @@ from cakebook.index.ranking import ranking
 from cakebook.model.pack import STAGES, ContextRequest, Item, Level, Pack, Role
 from cakebook.model.query import Facets, Lang, Withheld
 from cakebook.retrieve.blocks import Body, body
-from cakebook.retrieve.labels import say
+from cakebook.retrieve.labels import in_lang, say
 from cakebook.retrieve.rank import Candidate, Ranker
 from cakebook.retrieve.receipt import canonical_request, fence_marker, pack_id
-from cakebook.retrieve.search import View, gather, missing_signals, near, notes_of, title_of
+from cakebook.retrieve.search import View, gather, missing_signals, near, notes_of
 from cakebook.retrieve.understand import understand
 from cakebook.text import tokens
 
@@ -67,7 +67,7 @@ def context(view: View, request: ContextRequest) -> Pack:
         "scan",
         [(c.candidate.card["id"], c.candidate.card["digest"], c.level or "") for c in choices],
     )
-    items = tuple(packer.item(c, choices) for c in choices)
+    items = tuple(packer.item(c) for c in choices)
     rendered = _render(identity, view, items, reading.lang, bool(candidates))
     return Pack(
         pack_id=identity,
@@ -91,7 +91,7 @@ def context(view: View, request: ContextRequest) -> Pack:
 
 
 def _with_stage(facets: Facets, stage: str) -> Facets:
-    return facets if stage in facets.stages else Facets(**{**vars(facets), "stages": (*facets.stages, stage)})
+    return facets if stage in facets.stages else replace(facets, stages=(*facets.stages, stage))
 
 
 def _candidates(ranker: Ranker, view: View, request: ContextRequest, text: str) -> list[Candidate]:
@@ -134,6 +134,7 @@ class _Packer:
         self.dropped: tuple[Withheld, ...] = ()
         self.required: dict[str, tuple[str, ...]] = {}
         self.conflicts: dict[str, list[str]] = {}
+        self.costs: dict[tuple[int, Level], int] = {}
 
     def fill(self, candidates: list[Candidate]) -> list[_Choice]:
         """The chosen entries with their levels, in the order in which the pack shows them."""
@@ -173,21 +174,20 @@ class _Packer:
             key=lambda c: (-1 if exact_first and c.candidate.exact else order.index(c.role), c.candidate.order),
         )
 
-    def item(self, choice: _Choice, chosen: list[_Choice]) -> Item:
+    def item(self, choice: _Choice) -> Item:
         """The pack item of a choice."""
         card = choice.candidate.card
         assert choice.level is not None
-        notes = list(notes_of(choice.candidate, self.view.stale, self.lang))
         return Item(
             id=card["id"],
             digest=card["digest"],
-            title=title_of(card, "title", self.lang),
+            title=in_lang(card, "title", self.lang),
             tier=card["tier"],
             role=choice.role,
             level=choice.level,
             why=self._why(choice),
             text=self._text(choice, choice.level),
-            caveats=tuple(notes),
+            caveats=notes_of(choice.candidate, self.view.stale, self.lang),
             missing_evidence=tuple(card["missing_evidence"]),
             sources=tuple(s["resource"] for s in card["sources"]),
         )
@@ -321,7 +321,11 @@ class _Packer:
     def _cost(self, choice: _Choice, level: Level | None) -> int:
         """Tokens that an item adds to the pack at a level: its text, its citation, its fences."""
         assert level is not None
-        return tokens.count(_item_text(choice.candidate.card, choice.role, self._text(choice, level), self.lang, "0" * 24))
+        key = choice.candidate.row, level
+        if key not in self.costs:  # asked for at every step
+            text = _item_text(choice.candidate.card, choice.role, self._text(choice, level), "0" * 24)
+            self.costs[key] = tokens.count(text)
+        return self.costs[key]
 
     def _text(self, choice: _Choice, level: Level) -> str:
         """What is quoted: why first, then the gravest caveats, then the entry."""
@@ -361,7 +365,7 @@ def _subject(card: dict[str, Any]) -> frozenset[str]:
     return frozenset([*card["apis"], *card["bottlenecks"], card["kind"]])
 
 
-def _item_text(card: dict[str, Any], role: str, text: str, lang: Lang, marker: str) -> str:
+def _item_text(card: dict[str, Any], role: str, text: str, marker: str) -> str:
     """One fenced item: what it is, the quotation, where it comes from."""
     cite = f"[{card['id']}] {role} · {card['tier']} · {card['digest'][7:19]}"
     return f"<<<{marker} {cite}\n{text}\n{marker}>>>\n"
@@ -385,5 +389,5 @@ def _render(identity: str, view: View, items: tuple[Item, ...], lang: Lang, any_
         return _frame(view, lang, identity) + say("none-fits" if any_candidate else "none", lang) + "\n"
     marker = fence_marker(identity, [i.text for i in items])
     cards = [{"id": i.id, "tier": i.tier, "digest": i.digest} for i in items]
-    blocks = [_item_text(card, item.role, item.text, lang, marker) for card, item in zip(cards, items, strict=True)]
+    blocks = [_item_text(card, item.role, item.text, marker) for card, item in zip(cards, items, strict=True)]
     return _frame(view, lang, identity) + "".join(blocks)

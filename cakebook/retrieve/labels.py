@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cakebook.model.query import Lang
 
 SENTENCES: dict[str, tuple[str, str]] = {
@@ -37,6 +39,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "why": ("why", "依据"),
 }
 """Name → (English, Chinese)."""
+
+
+def in_lang(record: Mapping[str, str], name: str, lang: Lang) -> str:
+    """The field `name` of a card or of a case, in `lang`, else in the other language."""
+    mine, other = (f"{name}_zh", name) if lang == "zh" else (name, f"{name}_zh")
+    return record[mine] or record[other]
 
 
 def say(name: str, lang: Lang, /, **values: object) -> str:

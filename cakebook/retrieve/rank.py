@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from cakebook.index.catalog import Catalog
@@ -141,7 +142,7 @@ class Ranker:
         if best is None or not self.reading.words:
             return 0.0
         facets = min(self.reading.facet_count, c["max_facets"])
-        field = min(len(self.catalog.of_the_field(self.reading.words)), c["max_field"])
+        field = min(len(self._field), c["max_field"])
         share = self.share(best.row, self._declared_words(best.card))
         z = c["intercept"] + c["share"] * share + c["exact"] * bool(best.exact)
         z += c["facets"] * facets + c["field"] * field
@@ -149,17 +150,26 @@ class Ranker:
 
     def share(self, row: int, more: frozenset[str] = frozenset()) -> float:
         """The part of the text's weight that an entry's words, and `more`, hold, 0..1; see `confidence`."""
+        held = self.catalog.words_of(row) | more
+        return sum(w for word, w in self._word_weights.items() if word in held) / sum(self._word_weights.values())
+
+    @cached_property
+    def _field(self) -> frozenset[str]:
+        """Words of the text that the vocabulary knows."""
+        return self.catalog.of_the_field(self.reading.words)
+
+    @cached_property
+    def _word_weights(self) -> dict[str, float]:
+        """IDF of each word of the text; see `confidence` for words that no entry has."""
         c = self.weights["confidence"]
         words = self.reading.words
         frequencies = self.catalog.frequencies(words)
-        field = self.catalog.of_the_field(words)
         size = self.catalog.size()
         weight = {w: math.log(1 + (size + 0.5) / (frequencies.get(w, 0) + 0.5)) for w in words}
         for word in words:
             if word not in frequencies:
-                weight[word] *= c["unseen_field"] if word in field else c["unseen_cjk"] if tokens.has_cjk(word) else 1.0
-        held = self.catalog.words_of(row) | more
-        return sum(w for word, w in weight.items() if word in held) / sum(weight.values())
+                weight[word] *= c["unseen_field"] if word in self._field else c["unseen_cjk"] if tokens.has_cjk(word) else 1.0
+        return weight
 
     def _declared_words(self, card: Card) -> frozenset[str]:
         """Words of the terms that the text names and the entry declares: it need not use the same word for them."""

@@ -8,7 +8,7 @@ from typing import Any
 from cakebook.model.query import TIERS, Facets, Lang, Note, Tier, Withheld
 from cakebook.model.terms import Vocabulary
 from cakebook.retrieve.conditions import Known, holds, holds_throughout, open_facets
-from cakebook.retrieve.labels import say
+from cakebook.retrieve.labels import in_lang, say
 from cakebook.text import versions
 
 Card = dict[str, Any]
@@ -107,9 +107,8 @@ class Filter:
         return bool(only)
 
     def _conditions(self, scope: Scope, card: Card) -> None:
-        zh = self.lang == "zh"
         for case in card["avoid_when"]:
-            text = (case["text_zh"] if zh else case["text"]) or case["text"] or case["text_zh"]
+            text = in_lang(case, "text", self.lang)
             if holds_throughout(case["match"], self.stated):
                 scope.withheld = Withheld(card["id"], "avoid-when", text)
                 return
@@ -121,7 +120,7 @@ class Filter:
                 scope.open += open_facets(case["match"], self.stated)
         cases = [(holds(c["match"], self.stated), c) for c in card["applies_when"]]
         for fits, case in cases:
-            text = (case["text_zh"] if zh else case["text"]) or case["text"] or case["text_zh"]
+            text = in_lang(case, "text", self.lang)
             if fits and not scope.met:
                 scope.met = text
             elif fits is None:

@@ -21,7 +21,7 @@ from cakebook.model.query import (
     Understood,
     Withheld,
 )
-from cakebook.retrieve.labels import say
+from cakebook.retrieve.labels import in_lang, say
 from cakebook.retrieve.rank import Candidate, Ranker
 from cakebook.retrieve.understand import Reading, understand
 from cakebook.text import tokens
@@ -158,20 +158,14 @@ def notes_of(candidate: Candidate, stale: frozenset[str], lang: Lang) -> tuple[N
     return tuple(sorted(notes, key=lambda n: order.index(n.code)))
 
 
-def title_of(card: dict[str, str], name: str, lang: Lang) -> str:
-    """A field in `lang`, else in the other language."""
-    mine, other = (f"{name}_zh", name) if lang == "zh" else (name, f"{name}_zh")
-    return card[mine] or card[other]
-
-
 def _hit(view: View, ranker: Ranker, candidate: Candidate, reading: Reading, explain: bool) -> Hit:
     card = candidate.card
     section, snippet = _snippet(view.catalog, candidate.row, reading)
     return Hit(
         id=card["id"],
         digest=card["digest"],
-        title=title_of(card, "title", reading.lang),
-        description=title_of(card, "description", reading.lang),
+        title=in_lang(card, "title", reading.lang),
+        description=in_lang(card, "description", reading.lang),
         kind=card["kind"],
         dsl=tuple(card["dsl"]),
         targets=tuple(card["targets"]),

@@ -57,7 +57,9 @@ def understand(text: str, catalog: Catalog, lang: Lang | None = None) -> Reading
     exact, apis, named_codes = _exact(text, codes, finder, catalog)
     every = tokens.query_words(text)
     # A chip is a scope, not a subject: its name must not find the entries that happen to spell it out.
-    words = tuple(w for w in every if w not in finder.words("targets")) or tuple(every)
+    chips = finder.words("targets")
+    words = tuple(w for w in every if w not in chips) or tuple(every)
+    conditions = finder.values()
     more = dict.fromkeys(w for title in finder.expansion() for w in tokens.query_words(title))
     return Reading(
         lang=lang or ("zh" if tokens.has_cjk(text) else "en"),
@@ -70,10 +72,10 @@ def understand(text: str, catalog: Catalog, lang: Lang | None = None) -> Reading
         operators=finder.find("operators"),
         stages=finder.find("stages"),
         bottlenecks=finder.find("bottlenecks"),
-        dtypes=finder.values().get("dtype", ()),
+        dtypes=conditions.get("dtype", ()),
         error_codes=tuple(dict.fromkeys([*codes, *named_codes])),
         apis=apis,
-        conditions=finder.values(),
+        conditions=conditions,
         toolchain=finder.versions(),
         exact=exact,
     )
