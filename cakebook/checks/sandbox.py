@@ -11,6 +11,7 @@ allow-list in `inside.py` is for readable, repeatable checks and only incidental
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -38,6 +39,7 @@ ALLOWED = frozenset({
 """Top-level modules that a block may import."""
 
 SCRATCH = "/check"
+"""The empty folder inside; see `scratch` for a machine on which something shown lies there."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 LIBRARIES = (
     "/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib",
@@ -106,6 +108,16 @@ def interpreter() -> Interpreter:
     return Interpreter(program, outermost(paths), tuple(packages))
 
 
+def scratch(shown: Iterable[str]) -> str:
+    """`SCRATCH`, or that with a number: the first that is neither at, above nor below a path of `shown`.
+
+    Whatever is shown below it would be found in the empty folder, and be writable.
+    """
+    taken = {path.split("/")[1] for path in shown}
+    names = (SCRATCH + (f"-{n}" if n else "") for n in itertools.count())
+    return next(name for name in names if name[1:] not in taken)
+
+
 def python_command(program: str, source: str) -> list[str]:
     """Command that runs `source`: isolated, no site packages, no byte code written, UTF-8 whatever the locale."""
     return [program, "-I", "-S", "-B", "-X", "utf8", "-c", source]
@@ -138,23 +150,28 @@ class Sandbox:
         if self.kind == "bubblewrap":
             return self._bubblewrap(inner, limits, paths, links)
         settings = {
-            "paths": [*paths, *links], "devices": DEVICES, "scratch": SCRATCH, "scratch_size": limits.scratch_bytes,
+            "paths": [*paths, *links], "devices": DEVICES, "scratch": self.home, "scratch_size": limits.scratch_bytes,
             "command": list(inner),
         }  # fmt: skip
         return [*python_command(own.program, _source("cell.py")), json.dumps(settings)]
+
+    @property
+    def home(self) -> str:
+        """The empty folder in memory, home and working folder of what runs inside."""
+        return scratch([*LIBRARIES, *DEVICES, *interpreter().paths])
 
     def _bubblewrap(self, inner: Sequence[str], limits: Limits, paths: Sequence[str], links: Sequence[str]) -> list[str]:
         command = [self.program]
         command += [f"--unshare-{name}" for name in ("user", "ipc", "pid", "net", "uts", "cgroup-try")]
         command += ["--uid", "1000", "--gid", "1000", "--die-with-parent", "--cap-drop", "ALL"]
-        command += ["--size", str(limits.scratch_bytes), "--tmpfs", SCRATCH]
+        command += ["--size", str(limits.scratch_bytes), "--tmpfs", self.home]
         for path in paths:
             command += ["--ro-bind", path, path]
         for path in links:
             command += ["--symlink", str(Path(path).readlink()), path]
         for path in DEVICES:
             command += ["--dev-bind", path, path]
-        return [*command, "--remount-ro", "/", "--chdir", SCRATCH, "--", *inner]
+        return [*command, "--remount-ro", "/", "--chdir", self.home, "--", *inner]
 
 
 def execute(code: str, sandbox: Sandbox | None, limits: Limits) -> Ended:
@@ -177,7 +194,7 @@ def execute(code: str, sandbox: Sandbox | None, limits: Limits) -> Ended:
         return process.run(
             inner if sandbox is None else sandbox.command(inner, limits), payload,
             wall_seconds=limits.wall_seconds, output_bytes=limits.output_bytes,
-            environment=environment(folder if sandbox is None else SCRATCH), folder=folder,
+            environment=environment(folder if sandbox is None else sandbox.home), folder=folder,
         )  # fmt: skip
 
 

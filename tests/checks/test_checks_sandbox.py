@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cakebook.checks import process
+from cakebook.checks import sandbox as module
 from cakebook.checks.sandbox import (
     ALLOWED,
     KINDS,
@@ -26,6 +27,7 @@ from cakebook.checks.sandbox import (
     outermost,
     probe,
     python_command,
+    scratch,
 )
 
 OS = "import random\nos = random._os\nsys = os.sys\n"
@@ -44,7 +46,7 @@ def raw(sandbox: Sandbox, source: str, *, wall: float = 30) -> process.Ended:
     """Run Python inside without limits, filter or allow-list: what the namespaces alone hold back."""
     command = sandbox.command(python_command(interpreter().program, source), Limits())
     return process.run(
-        command, lambda _: b"", wall_seconds=wall, output_bytes=65536, environment=environment("/check"), folder="/"
+        command, lambda _: b"", wall_seconds=wall, output_bytes=65536, environment=environment(sandbox.home), folder="/"
     )
 
 
@@ -100,7 +102,7 @@ def test_the_real_home_shows_at_most_the_way_to_the_interpreter(sandbox: Sandbox
     way = {
         part for path in (*own.paths, *LIBRARIES) if path.startswith(home.rstrip("/") + "/")
         for part in [path[len(home.rstrip("/")) + 1 :].split("/")[0]]
-    } | ({"check", "dev"} if home == "/" else set())  # fmt: skip
+    } | ({sandbox.home[1:], "dev"} if home == "/" else set())  # fmt: skip
     code = OS + f"seen = set(os.listdir({home!r})) if os.path.isdir({home!r}) else set()\nassert seen <= {way!r}, seen"
     assert verdict(sandbox, code) == {}
 
@@ -117,7 +119,7 @@ def test_only_scratch_can_be_written(sandbox: Sandbox, tmp_path: Path) -> None:
 
 def test_scratch_is_home_and_fresh_and_small(sandbox: Sandbox) -> None:
     code = OS + (
-        "assert os.getcwd() == os.path.expanduser('~') == '/check'\n"
+        f"assert os.getcwd() == os.path.expanduser('~') == {sandbox.home!r}\n"
         "assert not os.path.exists('note')\n"
         "open('note', 'w').write('x')"
     )
@@ -129,6 +131,18 @@ def test_scratch_is_home_and_fresh_and_small(sandbox: Sandbox) -> None:
     assert report["error"] == "OSError" and "No space left" in report["message"]
     report = verdict(sandbox, "with open('big', 'wb') as f:\n    f.write(bytes(2_000_000))", small)
     assert report["error"] == "OSError" and "too large" in report["message"]
+
+
+def test_scratch_never_holds_what_is_shown(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout may lie anywhere, so also where the empty folder would be."""
+    assert scratch(["/usr/lib"]) == "/check"
+    assert scratch(["/check/out/.venv/lib", "/usr"]) == scratch(["/check"]) == "/check-1"
+    assert scratch(["/check-1/a", "/check/b", "/checks"]) == "/check-2"
+    packages = interpreter().packages[0]
+    monkeypatch.setattr(module, "SCRATCH", "/" + packages.split("/")[1])
+    assert sandbox.home == module.SCRATCH + "-1"
+    assert verdict(sandbox, f"{OS}import numpy\nassert os.listdir('.') == [] and os.getcwd() == {sandbox.home!r}") == {}
+    assert verdict(sandbox, f"open('{packages}/new', 'a')")["error"] in {"OSError", "PermissionError"}
 
 
 def test_the_environment_and_the_user_are_not_the_callers(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,11 +186,12 @@ for address in ("127.0.0.1", {port}), ("192.0.2.1", 80):
 
 
 def test_no_privileges_even_without_the_filter(sandbox: Sandbox) -> None:
-    source = """
+    home = os.fsencode(sandbox.home)
+    source = f"""
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
-assert libc.mount(b"tmpfs", b"/check", b"tmpfs", 0, None) == -1 and ctypes.get_errno() == 1
-assert libc.umount2(b"/check", 2) == -1 and ctypes.get_errno() == 1
+assert libc.mount(b"tmpfs", {home}, b"tmpfs", 0, None) == -1 and ctypes.get_errno() == 1
+assert libc.umount2({home}, 2) == -1 and ctypes.get_errno() == 1
 assert libc.prctl(39, 0, 0, 0, 0) == 1                                 # no new privileges
 assert all(libc.prctl(23, n, 0, 0, 0) <= 0 for n in range(64))         # an empty bounding set
 header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
