@@ -14,13 +14,17 @@
     │   ├── NoSuchEntry         CB-E206  (HTTP 404)
     │   ├── TierBelowPolicy     CB-E207
     │   ├── NoSuchRule          CB-E208  (HTTP 404)
-    │   └── NoSuchPath          CB-E209  (HTTP 404)
+    │   ├── NoSuchPath          CB-E209  (HTTP 404)
+    │   ├── BadProfile          CB-E210
+    │   └── NoSuchKernel        CB-E211  (HTTP 404)
     ├── StoreError              exit 3 / HTTP 503
     │   ├── IndexMissing        CB-E301
     │   ├── IndexIncompatible   CB-E302
     │   ├── IndexBusy           CB-E303
     │   ├── IndexCorrupt        CB-E304
-    │   └── StoreIO             CB-E305
+    │   ├── StoreIO             CB-E305
+    │   ├── EmbedderUnavailable CB-E306
+    │   └── EngineUnavailable   CB-E307
     ├── BookError               exit 4 / HTTP 500
     │   ├── NotABook            CB-E401
     │   ├── Unreadable          CB-E402
@@ -166,6 +170,18 @@ class NoSuchPath(UsageError):
     code, http = "CB-E209", 404
 
 
+class BadProfile(UsageError):
+    """A profile holds nothing that can be read: no known CSV, no known column, no row, or not text."""
+
+    code = "CB-E210"
+
+
+class NoSuchKernel(UsageError):
+    """No operator of the profile has this name."""
+
+    code, http = "CB-E211", 404
+
+
 class StoreError(CakeBookError):
     """The index cannot be used."""
 
@@ -200,6 +216,18 @@ class StoreIO(StoreError):
     """Writing the index failed: no space, no permission, I/O error."""
 
     code = "CB-E305"
+
+
+class EmbedderUnavailable(StoreError):
+    """An embedding model is not installed, not the one that was pinned, or does not give usable vectors."""
+
+    code = "CB-E306"
+
+
+class EngineUnavailable(StoreError):
+    """Chroma is not installed, its server does not answer, or its folder cannot be read."""
+
+    code = "CB-E307"
 
 
 class BookError(CakeBookError):

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 from cakebook.errors import AlreadyExists, IndexIncompatible, NoSuchEntry, NoSuchPath, NotABook, StoreIO
 from cakebook.index.generation import Generation
 from cakebook.index.place import SMALL_BOOK, Place, book_id, place, signature
-from cakebook.model.query import DEFAULT_BUDGET, TIERS, Facets, Note, SearchRequest, SearchResult, Tier
+from cakebook.model.query import DEFAULT_BUDGET, Facets, Note, SearchRequest, SearchResult
 from cakebook.repo.layout import UNANCHORED, find_book, require_book
 from cakebook.retrieve import request as requests
 from cakebook.retrieve.labels import say
-from cakebook.retrieve.search import View
+from cakebook.retrieve.view import View, look
 from cakebook.settings import Settings
 
 if TYPE_CHECKING:
     from cakebook.checks.runner import CheckResult
     from cakebook.gate.founding import Edition
     from cakebook.index.catalog import WithheldEntry
+    from cakebook.index.meaning import Meaning
     from cakebook.index.sync import SyncReport
     from cakebook.lint.runner import Finding
     from cakebook.model.pack import Pack
@@ -68,6 +69,7 @@ class Book:
         self.settings = settings
         self._place: Place | None = None
         self._opened: Generation | None = None
+        self._seen: View | None = None
         self._stale: tuple[float, bool] | None = None
 
     @classmethod
@@ -90,7 +92,7 @@ class Book:
         """Release the generation."""
         if self._opened is not None:
             self._opened.close()
-            self._opened = None
+            self._opened = self._seen = None
 
     def __enter__(self) -> Book:
         return self
@@ -107,10 +109,12 @@ class Book:
         limit: int = 8,
         lang: str = "auto",
         explain: bool = False,
+        mode: str = "auto",
         **facets: Any,
     ) -> SearchResult:
         """Entries that answer `text`, best first.
 
+        `mode`: `lexical` counts words and names alone, `hybrid` meaning too, `auto` decides by the text and by what is there.
         Facets: `dsl, target, kind, operator, stage, bottleneck, dtype` (a name or several), `layout`, `when` (facet →
         value), `toolchain` (component → version), `cann`, `shapes`, `exclude`, `strict_scope`, `tier`.
 
@@ -124,7 +128,8 @@ class Book:
         given = self._facets(view, facets)
         requests.require_something(text, given)
         language: Any = requests.check_lang(lang)
-        return search(view, SearchRequest(text, given, requests.check_limit(limit), language, explain))
+        how: Any = requests.check_mode(mode)
+        return search(view, SearchRequest(text, given, requests.check_limit(limit), language, explain, how))
 
     def context(
         self,
@@ -135,6 +140,7 @@ class Book:
         applied: str | Sequence[str] = (),
         budget_tokens: int = DEFAULT_BUDGET,
         lang: str = "auto",
+        mode: str = "auto",
         **facets: Any,
     ) -> Pack:
         """A cited pack within `budget_tokens` for a generator. Facets as for `search`; `stage` is draft, evolve or debug.
@@ -153,7 +159,8 @@ class Book:
         if stage:
             stage = requests.resolve(view.catalog.vocabulary, "stages", "stage", stage)[0]
         names = (applied,) if isinstance(applied, str) else tuple(applied)
-        return context(view, ContextRequest(given, stage, task, error_text, names, budget_tokens, language))
+        how: Any = requests.check_mode(mode)
+        return context(view, ContextRequest(given, stage, task, error_text, names, budget_tokens, language, mode=how))
 
     def show(self, entry_id: str, *, level: str = "full", lang: str = "auto") -> Shown:
         """One entry, at a level of packs (`title`, `summary`, `pattern`, `full`) or `source`, every section as written.
@@ -338,24 +345,22 @@ class Book:
 
     def _view(self) -> View:
         store = self.place.store
-        if self._opened is None or self._opened.manifest.generation != store.current():
+        if self._opened is None or self._seen is None or self._opened.manifest.generation != store.current():
             self.close()
             opened = store.open()
             if opened.manifest.book not in (UNANCHORED, book_id(self.root)):
                 opened.close()
                 raise IndexIncompatible("the index was built from another book", hint="run `cakebook sync`")
-            self._opened = opened
-        manifest, catalog = self._opened.manifest, self._opened.catalog
-        troubles: list[tuple[str, dict[str, object]]] = [("stale", {})] if self.stale() else []
-        edited = [w.id for w in catalog.withheld() if w.code == "edited"]
-        if edited:
-            troubles.append(("edited", {"edition": manifest.edition, "ids": ", ".join(edited)}))
-        if reason := catalog.meta("anchor_reason"):
-            troubles.append(("no-anchor", {"reason": reason}))
-        if uncovered := catalog.meta("uncovered"):
-            troubles.append(("uncovered", {"files": ", ".join(uncovered)}))
-        serve: Tier = catalog.meta("serve") or TIERS[1]
-        return View(catalog, manifest, serve, frozenset(catalog.meta("stale") or ()), tuple(troubles))
+            self._opened, self._seen = opened, look(opened.catalog, opened.manifest, self._meaning(opened))
+        return self._seen.with_trouble(("stale", {})) if self.stale() else self._seen
+
+    def _meaning(self, opened: Generation) -> Meaning | None:
+        if opened.manifest.embedder is None:
+            return None
+        from cakebook.index.embedders import ModelInfo
+        from cakebook.index.meaning import Meaning
+
+        return Meaning(opened, ModelInfo(**opened.manifest.embedder), self.settings)
 
     def _no_entry(self, view: View, entry_id: str) -> NoSuchEntry:
         for item in view.catalog.withheld():

@@ -5,6 +5,10 @@
 | `CAKEBOOK_BOOK` | folder of the book to serve | the enclosing book |
 | `CAKEBOOK_STATE` | folder for what cannot be rebuilt | the user's data folder |
 | `CAKEBOOK_TRUST_ROOT` | sha256 of a trusted `book/trust/1.yaml`, comma-separated | the shipped editions |
+| `CAKEBOOK_EMBEDDER` | `use`, `st:<model>` or `none`: what `sync` makes vectors with | that of the index, else `use` |
+| `CAKEBOOK_ENGINE` | `scan`, `chroma` or `auto`: who finds near vectors | `auto`, by size |
+| `CAKEBOOK_CHROMA_URL` | a Chroma server that holds the vectors too | none |
+| `CAKEBOOK_CACHE` | folder for prepared models | the user's cache folder |
 | `CAKEBOOK_TRACEBACK` | anything: a bug on the command line shows its traceback | one line |
 
 A few strings do not need a settings library: importing one costs more than a whole search (see the performance
@@ -23,20 +27,27 @@ SHIPPED_ROOTS = Path(__file__).parent / "data" / "roots.txt"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment says. `trust_roots` are lower-case hex digests without prefix."""
+    """What the environment says. `trust_roots` are lower-case hex digests without prefix; texts are empty when not set."""
 
     book: Path | None = None
     state: Path | None = None
     trust_roots: frozenset[str] = field(default_factory=frozenset)
+    embedder: str = ""
+    engine: str = ""
+    chroma_url: str = ""
+    cache: Path | None = None
 
     @classmethod
     def from_environment(cls) -> Settings:
-        book, state = os.environ.get("CAKEBOOK_BOOK"), os.environ.get("CAKEBOOK_STATE")
         roots = os.environ.get("CAKEBOOK_TRUST_ROOT", "")
         return cls(
-            book=Path(book) if book else None,
-            state=Path(state) if state else None,
+            book=_folder(os.environ.get("CAKEBOOK_BOOK")),
+            state=_folder(os.environ.get("CAKEBOOK_STATE")),
             trust_roots=frozenset(r.strip().lower().removeprefix("sha256:") for r in roots.split(",") if r.strip()),
+            embedder=os.environ.get("CAKEBOOK_EMBEDDER", "").strip(),
+            engine=os.environ.get("CAKEBOOK_ENGINE", "").strip(),
+            chroma_url=os.environ.get("CAKEBOOK_CHROMA_URL", "").strip(),
+            cache=_folder(os.environ.get("CAKEBOOK_CACHE")),
         )
 
     def state_folder(self, book_id: str) -> Path:
@@ -46,3 +57,15 @@ class Settings:
         import platformdirs  # only where state is really needed
 
         return Path(platformdirs.user_data_dir("cakebook", appauthor=False)) / book_id
+
+    def cache_folder(self) -> Path:
+        """Folder for what every book of this user shares and anybody can make again (not created)."""
+        if self.cache is not None:
+            return self.cache
+        import platformdirs
+
+        return Path(platformdirs.user_cache_dir("cakebook", appauthor=False))
+
+
+def _folder(text: str | None) -> Path | None:
+    return Path(text) if text else None

@@ -347,15 +347,26 @@ class TinyBook:
         return self.git("rev-parse", "HEAD")
 
 
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder for prepared models."""
+    return tmp_path_factory.mktemp("models")
+
+
 @pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home and a state folder of the test's own, and no setting from outside; returns the folder that holds both."""
+def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, models: Path) -> Path:
+    """A home and a state folder of the test's own, and no setting from outside; returns the folder that holds both.
+
+    Prepared models are shared by all tests.
+    """
     outside = tmp_path_factory.mktemp("outside")
     for name in [n for n in os.environ if n.startswith(("CAKEBOOK_", "GIT_", "XDG_"))]:
         monkeypatch.delenv(name)
     settings = {
         "HOME": str(outside / "home"),
         "CAKEBOOK_STATE": str(outside / "state"),
+        "CAKEBOOK_CACHE": str(models),
+        "CAKEBOOK_EMBEDDER": "none",  # a test that is about meaning says so
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_NAME": "A Tester",

@@ -18,7 +18,7 @@ from cakebook.service import Book
 def command(name: str) -> Any:
     """The command `name` of this module."""
     about = "Build a cited, budgeted pack for a kernel generator."
-    options = (*o.FACETS, o.PACK_STAGE, o.TASK, o.ERROR, o.APPLIED, o.BUDGET, o.FORMAT, *o.COMMON)
+    options = (*o.FACETS, o.PACK_STAGE, o.TASK, o.ERROR, o.APPLIED, o.BUDGET, o.MODE, o.FORMAT, *o.COMMON)
     return o.reading_command(name, about, ("words", "*", "the task in free text, like --task"), options, context)
 
 
@@ -37,6 +37,7 @@ def context(given: Any) -> None:
             applied=given.applied or (),
             budget_tokens=given.budget,
             lang=given.lang,
+            mode=given.mode,
             **facets,
         )
         if given.json or given.format == "json":

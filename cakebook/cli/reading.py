@@ -20,7 +20,7 @@ def command(name: str) -> Any:
     if name == "search":
         about = "Find entries that answer a question, in English or Chinese."
         text = ("text", "*", "the question, an error text or an API name")
-        return o.reading_command(name, about, text, (*o.FACETS, o.STAGE, o.LIMIT, o.EXPLAIN, *o.COMMON), search)
+        return o.reading_command(name, about, text, (*o.FACETS, o.STAGE, o.LIMIT, o.MODE, o.EXPLAIN, *o.COMMON), search)
     about = "Print one entry with its provenance."
     return o.reading_command(name, about, ("id", "1", "the entry"), (o.LEVEL, o.WHY, *o.COMMON), show)
 
@@ -30,7 +30,8 @@ def search(given: Any) -> None:
     facets = o.facets(given, (*o.FACETS, o.STAGE))
     with Book.open(given.book) as book:
         ready(book, not given.no_sync)
-        result = book.search(" ".join(given.text), limit=given.limit, lang=given.lang, explain=given.explain, **facets)
+        words = " ".join(given.text)
+        result = book.search(words, limit=given.limit, lang=given.lang, explain=given.explain, mode=given.mode, **facets)
         if given.json:
             write_json(result)
         else:

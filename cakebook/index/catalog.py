@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from cakebook.errors import IndexCorrupt
 from cakebook.index.ranking import ranking
@@ -17,17 +18,24 @@ from cakebook.text import tokens
 if TYPE_CHECKING:
     from cakebook.index.chunks import Chunks
 
-SCHEMA = "cakebook-catalog-1"
+SCHEMA = "cakebook-catalog-2"
+KEPT_SECTIONS = 256
+"""Entries whose sections are kept in memory once they have been read."""
 FIELDS = ("ids", "titles", "symptoms", "descriptions", "conditions", "sections")
 _TOKENS = "tokenize = \"unicode61 remove_diacritics 0 tokenchars '_:.-+/#&'\""
 _CREATE = f"""
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE entries (
-    rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, raw_sha TEXT NOT NULL, card TEXT NOT NULL
+    rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, raw_sha TEXT NOT NULL, card TEXT NOT NULL,
+    sum INTEGER NOT NULL
 );
 CREATE TABLE sections (
     entry INTEGER NOT NULL, position INTEGER NOT NULL, title TEXT NOT NULL, source TEXT NOT NULL, prose TEXT NOT NULL,
     words TEXT NOT NULL,
+    PRIMARY KEY (entry, position)
+) WITHOUT ROWID;
+CREATE TABLE passages (
+    entry INTEGER NOT NULL, position INTEGER NOT NULL, part TEXT NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (entry, position)
 ) WITHOUT ROWID;
 CREATE TABLE names (
@@ -43,6 +51,11 @@ CREATE VIRTUAL TABLE terms USING fts5vocab(lexical, 'row');
 """
 
 
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+"""What a damaged file raises: its damaged names may stand in SQLite's own message."""
+_PASSAGES = "passages p JOIN entries e ON e.rowid = p.entry ORDER BY e.id, p.position"
+
+
 @dataclass(frozen=True)
 class Section:
     """One section of an entry: canonical title, Markdown as written, prose without code, search tokens of the prose."""
@@ -50,7 +63,7 @@ class Section:
     title: str
     source: str
     prose: str
-    words: str
+    words: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -86,14 +99,16 @@ class CatalogWriter:
         """Forget the entry at `path`."""
         self._db.execute("DELETE FROM withheld WHERE path = ?", (path,))
         for (rowid,) in self._db.execute("SELECT rowid FROM entries WHERE path = ?", (path,)).fetchall():
-            for table, column in (("entries", "rowid"), ("sections", "entry"), ("names", "entry"), ("lexical", "rowid")):
-                self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (rowid,))
+            for table in ("sections", "passages", "names"):
+                self._db.execute(f"DELETE FROM {table} WHERE entry = ?", (rowid,))
+            for table in ("entries", "lexical"):
+                self._db.execute(f"DELETE FROM {table} WHERE rowid = ?", (rowid,))
 
     def add(self, chunks: Chunks) -> None:
         """Write an admitted entry."""
         cursor = self._db.execute(
-            "INSERT INTO entries (id, path, raw_sha, card) VALUES (?, ?, ?, ?)",
-            (chunks.id, chunks.path, chunks.raw_sha, chunks.card),
+            "INSERT INTO entries (id, path, raw_sha, card, sum) VALUES (?, ?, ?, ?, ?)",
+            (chunks.id, chunks.path, chunks.raw_sha, chunks.card, _sum(chunks.card)),
         )
         row = cursor.lastrowid
         marks = ", ".join("?" * (len(FIELDS) + 1))
@@ -103,7 +118,23 @@ class CatalogWriter:
         self._db.executemany(
             "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?)", [(row, i, *section) for i, section in enumerate(chunks.sections)]
         )
+        self._db.executemany(
+            "INSERT INTO passages VALUES (?, ?, ?, ?, ?)",
+            [(row, i, p.part, p.digest, p.text) for i, p in enumerate(chunks.passages)],
+        )
         self._db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(name, kind, row) for kind, name in chunks.names])
+
+    def passage_digests(self) -> list[str]:
+        """Text digests of all passages, in the order of the rows of the matrix: by id of the entry, then by position."""
+        return [digest for (digest,) in self._db.execute(f"SELECT p.digest FROM {_PASSAGES}")]
+
+    def passage_ids(self) -> list[str]:
+        """`<entry id>#<position>` of all passages, in the same order."""
+        return _passage_ids(self._db)
+
+    def passage_texts(self) -> Iterator[tuple[str, str]]:
+        """(digest, text) of every passage, in the order of the rows of the matrix."""
+        yield from self._db.execute(f"SELECT p.digest, p.text FROM {_PASSAGES}")
 
     def withhold(self, item: WithheldEntry, raw_sha: str) -> None:
         """Record an entry that is not admitted: its id and the reason, none of its text."""
@@ -126,7 +157,8 @@ class CatalogWriter:
 
     def set_meta(self, key: str, value: Any) -> None:
         """Store a JSON value."""
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value, ensure_ascii=False)))
+        text = json.dumps(value, ensure_ascii=False)
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, text, _sum(text)))
 
     def meta(self, key: str) -> Any:
         """A stored JSON value, None if there is none."""
@@ -149,12 +181,13 @@ class Catalog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._cards: dict[int, dict[str, Any]] = {}
+        self._sections: dict[int, tuple[Section, ...]] = {}
         self._vocabulary: Vocabulary | None = None
         try:
             uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
             self._db = sqlite3.connect(uri, uri=True, check_same_thread=False)
             self._db.execute("SELECT count(*) FROM meta")
-        except sqlite3.Error as error:
+        except _DAMAGE as error:
             raise self._corrupt(error) from None
 
     def close(self) -> None:
@@ -163,16 +196,22 @@ class Catalog:
     def _corrupt(self, error: Exception) -> IndexCorrupt:
         return IndexCorrupt(f"{self.path.name}: {error}", hint="run `cakebook sync --rebuild`")
 
+    def _sealed(self, text: str, check: int) -> Any:
+        """A stored JSON value: a large catalog is not hashed when it is opened, so what is parsed is checked by itself."""
+        if _sum(text) != check:
+            raise self._corrupt(ValueError("a stored value does not match its sum"))
+        return json.loads(text)
+
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         try:
             return self._db.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
+        except _DAMAGE as error:
             raise self._corrupt(error) from None
 
     def meta(self, key: str) -> Any:
         """A stored JSON value, None if there is none."""
-        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
-        return json.loads(rows[0][0]) if rows else None
+        rows = self._rows("SELECT value, sum FROM meta WHERE key = ?", (key,))
+        return self._sealed(*rows[0]) if rows else None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -196,8 +235,8 @@ class Catalog:
         for at in range(0, len(new), 500):
             part = new[at : at + 500]
             marks = ", ".join("?" * len(part))
-            for row, card in self._rows(f"SELECT rowid, card FROM entries WHERE rowid IN ({marks})", part):
-                self._cards[row] = json.loads(card)
+            for row, card, check in self._rows(f"SELECT rowid, card, sum FROM entries WHERE rowid IN ({marks})", part):
+                self._cards[row] = self._sealed(card, check)
         return {row: self._cards[row] for row in wanted if row in self._cards}
 
     def row_of(self, entry_id: str) -> int | None:
@@ -211,14 +250,34 @@ class Catalog:
 
     def sections(self, row: int) -> tuple[Section, ...]:
         """The sections of an entry, in order."""
-        found = self._rows("SELECT title, source, prose, words FROM sections WHERE entry = ? ORDER BY position", (row,))
-        return tuple(Section(*r) for r in found)
+        if row not in self._sections:
+            sql = "SELECT title, source, prose, words FROM sections WHERE entry = ? ORDER BY position"
+            found = tuple(
+                Section(title, source, prose, frozenset(words.split()))
+                for title, source, prose, words in self._rows(sql, (row,))
+            )
+            if len(self._sections) >= KEPT_SECTIONS:
+                self._sections.clear()
+            self._sections[row] = found
+        return self._sections[row]
+
+    def passages(self) -> tuple[list[int], list[str]]:
+        """Entry rows and parts of all passages, in the order of the rows of the matrix."""
+        found = self._rows(f"SELECT p.entry, p.part FROM {_PASSAGES}")
+        return [entry for entry, _ in found], [part for _, part in found]
+
+    def passage_ids(self) -> list[str]:
+        """`<entry id>#<position>` of all passages, in the order of the rows of the matrix."""
+        try:
+            return _passage_ids(self._db)
+        except _DAMAGE as error:
+            raise self._corrupt(error) from None
 
     def withheld(self) -> list[WithheldEntry]:
         """Entries that the gate does not admit, by id."""
         try:
             return _withheld(self._db)
-        except sqlite3.Error as error:
+        except _DAMAGE as error:
             raise self._corrupt(error) from None
 
     def match(self, words: Sequence[str], limit: int, subjects: Collection[str] = ()) -> list[tuple[int, float]]:
@@ -278,5 +337,13 @@ class Catalog:
         return [row for (row,) in self._rows(sql, [*terms, limit])]
 
 
+def _sum(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
 def _withheld(db: sqlite3.Connection) -> list[WithheldEntry]:
     return [WithheldEntry(*row) for row in db.execute("SELECT id, path, code, reason FROM withheld ORDER BY id, path")]
+
+
+def _passage_ids(db: sqlite3.Connection) -> list[str]:
+    return [f"{entry}#{position}" for entry, position in db.execute(f"SELECT e.id, p.position FROM {_PASSAGES}")]

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from cakebook.index.catalog import FIELDS
+from cakebook.index.passages import Passage, passages
 from cakebook.model.entry import Condition, Entry
 from cakebook.model.review import Verdict
+from cakebook.model.terms import Vocabulary
 from cakebook.repo.entries import EntryFile
 from cakebook.text import tokens
 
@@ -18,8 +20,8 @@ class Chunks:
     """One admitted entry, ready to be written.
 
     `card`: JSON of everything that filters and answers need. `fields`: column → tokens joined by spaces. `sections`:
-    (title, Markdown, prose, search tokens of the prose). `names`: (kind, name) for exact look-up: id, api and code in lower
-    case, and facet for operators and bottlenecks.
+    (title, Markdown, prose, search tokens of the prose). `passages`: what is embedded. `names`: (kind, name) for exact
+    look-up: id, api and code in lower case, and facet for operators and bottlenecks.
     """
 
     id: str
@@ -29,10 +31,11 @@ class Chunks:
     card: str
     fields: dict[str, str]
     sections: tuple[tuple[str, str, str, str], ...]
+    passages: tuple[Passage, ...]
     names: tuple[tuple[str, str], ...]
 
 
-def chunk(file: EntryFile, entry: Entry, verdict: Verdict, raw_sha: str) -> Chunks:
+def chunk(file: EntryFile, entry: Entry, verdict: Verdict, raw_sha: str, vocabulary: Vocabulary) -> Chunks:
     """The chunks of an entry that the gate admits."""
     sections = tuple((s.title, s.source, s.prose, " ".join(tokens.words(s.prose))) for s in file.document.sections)
     bodies = {title: source for title, source, _, _ in reversed(sections)}
@@ -53,6 +56,7 @@ def chunk(file: EntryFile, entry: Entry, verdict: Verdict, raw_sha: str) -> Chun
         card=json.dumps(_card(entry, verdict, bodies), ensure_ascii=False, sort_keys=True),
         fields={name: " ".join(w for text in fields[name] for w in tokens.words(text)) for name in FIELDS},
         sections=sections,
+        passages=passages(file, entry, vocabulary),
         names=tuple(_names(entry)),
     )
 

@@ -4,6 +4,8 @@
     index/SOURCE                what the generation was built from: signature of the files, or the pinned revision
     index/<id>/manifest.json    what it is
     index/<id>/catalog.sqlite   what it holds
+    index/<id>/vectors.f32      its vectors, unless it was built without
+    index/<id>/chroma/          the same for Chroma, where the book is large or somebody wants it
     index/<id>/lock             held (shared) by every reader
 
 A generation is built beside the others, moved into place complete, and only then named by `CURRENT`, so that a reader sees
@@ -49,18 +51,19 @@ VERIFY_LIMIT = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class BuiltFrom:
-    """`signature` of the files that were read, or the `revision` to which the index is pinned."""
+    """`signature` of the files that were read, or the `revision` to which the index is pinned; `embedder` as asked for."""
 
     generation: str
     signature: str
     revision: str | None = None
+    embedder: str = ""
 
 
 class Generation:
     """An opened generation. Holds a shared lock, so that no builder removes it; close it when done."""
 
-    def __init__(self, manifest: Manifest, catalog: Catalog, lock: IO[bytes] | None) -> None:
-        self.manifest, self.catalog, self._lock = manifest, catalog, lock
+    def __init__(self, manifest: Manifest, catalog: Catalog, folder: Path, lock: IO[bytes] | None) -> None:
+        self.manifest, self.catalog, self.folder, self._lock = manifest, catalog, folder, lock
 
     def close(self) -> None:
         self.catalog.close()
@@ -91,8 +94,9 @@ class Store:
         """What the current generation was built from, None if that is not known or the generation is gone."""
         try:
             data = json.loads((self.folder / "SOURCE").read_text("utf-8"))
-            built = BuiltFrom(str(data["generation"]), str(data["signature"]), data.get("revision"))
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            embedder = str(data.get("embedder", ""))
+            built = BuiltFrom(str(data["generation"]), str(data["signature"]), data.get("revision"), embedder)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         return built if _ID.fullmatch(built.generation) and (self.home(built.generation) / MANIFEST).is_file() else None
 
@@ -143,7 +147,8 @@ class Store:
         try:
             manifest = self.manifest(generation)
             self.verify(manifest, VERIFY_LIMIT)
-            return Generation(manifest, Catalog(self.home(generation) / CATALOG), lock)
+            folder = self.home(generation)
+            return Generation(manifest, Catalog(folder / CATALOG), folder, lock)
         except BaseException:
             if lock is not None:
                 lock.close()

@@ -61,6 +61,7 @@ def signature(root: Path, settings: Settings) -> tuple[str, int]:
     lines = [SCHEMA, ranking_digest(), *sorted(settings.trust_roots), str(head_commit(root)), str(git_folder(root) is not None)]
     status = SHIPPED_ROOTS.stat()
     lines.append(f"{status.st_size} {status.st_mtime_ns}")
+    lines.append(f"{settings.embedder} {settings.engine}")
     entries = 0
     found = []
     for prefix in JUDGED:

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from cakebook.errors import IndexBusy, IndexCorrupt, IndexIncompatible, IndexMissing, NotABook
+from cakebook.errors import (
+    BadArgument,
+    EngineUnavailable,
+    IndexBusy,
+    IndexCorrupt,
+    IndexIncompatible,
+    IndexMissing,
+    NotABook,
+)
 from cakebook.gate.facts import Facts, gather
 from cakebook.gate.verdict import verdict
 from cakebook.index.catalog import SCHEMA, CatalogWriter, WithheldEntry
+from cakebook.index.chroma import RECORD, installed
 from cakebook.index.chunks import chunk
+from cakebook.index.embedders import DEFAULT, NONE, ModelInfo, is_embedder
+from cakebook.index.embeddings import EmbeddingCache
 from cakebook.index.generation import CATALOG, BuiltFrom, file_digest, store_errors
+from cakebook.index.matrix import Before, MatrixPlan, Progress, compute, plan_matrix, write_matrix
 from cakebook.index.place import Place, signature
 from cakebook.index.ranking import ranking_digest
+from cakebook.index.vectors import CHROMA_FROM, ENGINES, FILE, read_matrix
 from cakebook.model.manifest import Manifest, canonical_json
 from cakebook.model.review import EntryBytes, Verdict
+from cakebook.model.terms import Vocabulary
 from cakebook.repo.entries import EntryFile, read_entry
 from cakebook.repo.git import Repository
 from cakebook.repo.layout import JUDGED, VOCABULARY, BookSource, FolderSource, entry_paths
@@ -31,7 +48,7 @@ DUPLICATE = "duplicate-id"
 
 @dataclass(frozen=True)
 class SyncReport:
-    """What a sync did. `built` is False when the book had not changed."""
+    """What a sync did. `built` is False when the book had not changed; `embedded` passages were computed, not remembered."""
 
     generation: str
     built: bool
@@ -41,6 +58,8 @@ class SyncReport:
     commit: str | None
     dirty: bool
     notes: tuple[str, ...] = ()
+    vectors: int = 0
+    embedded: int = 0
 
 
 @dataclass
@@ -55,19 +74,39 @@ class _Plan:
     revision: str | None
     raw: dict[str, bytes] = field(default_factory=dict)
 
+    @cached_property
+    def vocabulary_digest(self) -> str:
+        """Digest of the vocabulary files."""
+        digests = {p: sha256(self.source.read(p)).hexdigest() for p in self.source.paths(VOCABULARY)}
+        return sha256(canonical_json(digests)).hexdigest()
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary, validated."""
+        return load_vocabulary(self.source)
+
 
 def step(_name: str) -> None:
     """Called between the steps of a build; the crash tests kill the process here."""
 
 
-def sync(place: Place, settings: Settings, *, revision: str | None = None, rebuild: bool = False) -> SyncReport:
+def sync(
+    place: Place,
+    settings: Settings,
+    *,
+    revision: str | None = None,
+    rebuild: bool = False,
+    progress: Progress | None = None,
+) -> SyncReport:
     """Bring the index up to date with the work tree, or with `revision`. Readers keep the generation they opened.
 
-    `rebuild` starts from nothing instead of from the last generation; the result is the same.
+    `rebuild` starts from nothing instead of from the last generation; the result is the same. `progress` is told how far
+    embedding is.
 
     Raises:
         IndexBusy: another process holds the builder's lock for longer than `LOCK_SECONDS`.
         StoreIO: writing failed; the served generation is as it was.
+        EmbedderUnavailable, EngineUnavailable: the settings name a model or an engine that cannot be had.
         Unreadable, BookFileInvalid, AnchorInvalid, BadRevision, GitFailed, NotABook: the book cannot be read.
     """
     store = place.store
@@ -85,15 +124,18 @@ def sync(place: Place, settings: Settings, *, revision: str | None = None, rebui
                 f"another process has been building the index for {LOCK_SECONDS:.0f} seconds", hint="wait for it, or stop it"
             ) from None
         try:
-            return _sync(place, settings, revision, rebuild)
+            return _sync(place, settings, revision, rebuild, progress)
         finally:
             lock.release()
 
 
-def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool) -> SyncReport:
+def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool, progress: Progress | None) -> SyncReport:
     plan = _read(place, settings, revision)
     step("read")
-    with place.store.building() as folder:
+    built_from = place.store.built_from()
+    name = settings.embedder or _embedder_before(built_from) or DEFAULT
+    cache = EmbeddingCache(place.store.folder.parent / "cache" / "embeddings.sqlite")
+    with contextlib.closing(cache), place.store.building() as folder:
         step("folder")
         previous = None if rebuild else _previous(place)
         catalog = folder / CATALOG
@@ -102,20 +144,33 @@ def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool)
         writer = CatalogWriter(catalog, fresh=previous is None)
         step("catalog")
         try:
+            before = _before(place, previous, writer)
             changed = _write_entries(writer, plan)
             step("entries")
-            manifest = _manifest(writer, plan, previous)
+            vectors = plan_matrix(name, bool(settings.embedder), writer, before, cache, settings.cache_folder())
+            manifest = _manifest(writer, plan, previous, vectors)
+            ids = writer.passage_ids()
+            wants_chroma = _wants_chroma(settings, vectors.rows)
+            current = place.store.current()
+            home = place.store.home(manifest.generation)
+            unchanged = previous is not None and previous.generation == manifest.generation == current
+            unchanged = unchanged and (home / RECORD).exists() == wants_chroma
             withheld = tuple(writer.withheld())
+            if not unchanged:
+                compute(vectors, writer, cache, progress)
+                step("embedded")
         except BaseException:
             writer.abandon()
             raise
         writer.close()
         step("closed")
-        built = BuiltFrom(manifest.generation, plan.signature, plan.revision)
-        current = place.store.current()
-        unchanged = previous is not None and previous.generation == manifest.generation == current
+        built = BuiltFrom(manifest.generation, plan.signature, plan.revision, name)
+        notes = _notes(plan, vectors)
         if not unchanged:
-            manifest = replace(manifest, files={CATALOG: file_digest(catalog)})
+            _write_vectors(folder, vectors, ids, wants_chroma)
+            step("vectors")
+            names = [CATALOG, *(name for name in (FILE, RECORD) if (folder / name).exists())]
+            manifest = replace(manifest, files={name: file_digest(folder / name) for name in names})
             place.store.install(folder, manifest)
             step("installed")
             place.store.verify(manifest)
@@ -125,9 +180,58 @@ def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool)
             step("pruned")
         else:
             place.store.record(built)
+    if settings.chroma_url and vectors.rows:
+        notes += _upload(place, settings, manifest, ids, {current or ""})
     return SyncReport(
-        manifest.generation, not unchanged, manifest.entries, withheld, changed, plan.commit, plan.dirty, _notes(plan)
-    )
+        manifest.generation, not unchanged, manifest.entries, withheld, changed, plan.commit, plan.dirty, notes,
+        manifest.vectors, len(vectors.wanted),
+    )  # fmt: skip
+
+
+def _embedder_before(built: BuiltFrom | None) -> str:
+    """The embedder with which the index was last built, empty if that is not known."""
+    return built.embedder if built and (built.embedder == NONE or is_embedder(built.embedder)) else ""
+
+
+def _before(place: Place, previous: Manifest | None, writer: CatalogWriter) -> Before | None:
+    """The vectors of the generation from which this one starts; to be asked before the catalog changes."""
+    if previous is None or previous.embedder is None:
+        return None
+    model = ModelInfo(**previous.embedder)
+    folder = place.store.home(previous.generation)
+    digests = writer.passage_digests()
+    return Before(model, digests, writer.passage_ids(), read_matrix(folder / FILE, len(digests), model.dim), folder)
+
+
+def _wants_chroma(settings: Settings, rows: int) -> bool:
+    """Whether the generation gets a Chroma folder beside the matrix."""
+    if settings.engine not in ("", *ENGINES):
+        raise BadArgument(f"CAKEBOOK_ENGINE `{settings.engine[:80]}` is not known", hint="one of: " + ", ".join(ENGINES))
+    return bool(rows) and (settings.engine == "chroma" or (settings.engine != "scan" and rows >= CHROMA_FROM and installed()))
+
+
+def _write_vectors(folder: Path, plan: MatrixPlan, ids: list[str], wants_chroma: bool) -> None:
+    if plan.model is None:
+        return
+    matrix = write_matrix(folder / FILE, plan)
+    if wants_chroma:
+        from cakebook.index.chroma import build
+
+        before = plan.before
+        build(folder, ids, matrix, (before.folder, before.ids, before.matrix) if before else None)
+
+
+def _upload(place: Place, settings: Settings, manifest: Manifest, ids: list[str], keep: set[str]) -> tuple[str, ...]:
+    """Make the Chroma server hold the generation; that it does not answer is no reason to fail."""
+    from cakebook.index.chroma import upload
+
+    assert manifest.embedder is not None
+    matrix = read_matrix(place.store.home(manifest.generation) / FILE, len(ids), manifest.embedder["dim"])
+    try:
+        upload(settings.chroma_url, manifest.book, manifest.generation, ids, matrix, keep)
+    except EngineUnavailable as error:
+        return (str(error),)
+    return ()
 
 
 def _read(place: Place, settings: Settings, revision: str | None) -> _Plan:
@@ -165,7 +269,8 @@ def _previous(place: Place) -> Manifest | None:
 def _write_entries(writer: CatalogWriter, plan: _Plan) -> int:
     """Write what is new, edited or differently judged, drop what is gone; returns how many paths were touched."""
     # A change of the trust facts changes verdicts without changing bytes.
-    facts_key = sha256(repr((plan.facts.about(""), plan.facts.trust.root)).encode()).hexdigest()
+    # A change of the vocabulary changes the labels in passages.
+    facts_key = sha256(repr((plan.facts.about(""), plan.facts.trust.root, plan.vocabulary_digest)).encode()).hexdigest()
     known = writer.known()
     shas = {path: sha256(data).hexdigest() for path, data in plan.raw.items()}
     same_facts = writer.meta("facts") == facts_key
@@ -185,12 +290,12 @@ def _write_entries(writer: CatalogWriter, plan: _Plan) -> int:
     for path in set(known) - set(kept):
         writer.remove(path)
     for path in sorted(parsed):
-        _write_one(writer, plan.facts, parsed[path], shas[path], path in doubles)
+        _write_one(writer, plan, parsed[path], shas[path], path in doubles)
     writer.set_meta("facts", facts_key)
     return len(parsed) + len(set(known) - set(plan.raw))
 
 
-def _write_one(writer: CatalogWriter, facts: Facts, file: EntryFile, raw_sha: str, double: bool) -> None:
+def _write_one(writer: CatalogWriter, plan: _Plan, file: EntryFile, raw_sha: str, double: bool) -> None:
     def withhold(code: str, text: str) -> None:
         writer.withhold(WithheldEntry(file.id, file.path, code, text), raw_sha)
 
@@ -199,11 +304,11 @@ def _write_one(writer: CatalogWriter, facts: Facts, file: EntryFile, raw_sha: st
         return withhold("unreadable", f"{file.path}:{first.line}: {first.message}")
     if double:
         return withhold(DUPLICATE, "another file has the same id, or one that differs only in case")
-    judged = _judge(file, facts)
+    judged = _judge(file, plan.facts)
     if not judged.served:
         return withhold(judged.reasons[-1].code, judged.reasons[-1].text)
     entry = file.entry if file.entry.id else file.entry.model_copy(update={"id": file.id})
-    return writer.add(chunk(file, entry, judged, raw_sha))
+    return writer.add(chunk(file, entry, judged, raw_sha, plan.vocabulary))
 
 
 def _judge(file: EntryFile, facts: Facts) -> Verdict:
@@ -211,16 +316,14 @@ def _judge(file: EntryFile, facts: Facts) -> Verdict:
     return verdict(EntryBytes(file.id, file.data, status), facts.about(file.id))
 
 
-def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> Manifest:
-    source, facts = plan.source, plan.facts
-    vocabulary_digest = sha256(
-        canonical_json({p: sha256(source.read(p)).hexdigest() for p in source.paths(VOCABULARY)})
-    ).hexdigest()
-    if previous is None or previous.vocabulary_digest != vocabulary_digest or writer.meta("vocabulary") is None:
-        writer.set_vocabulary(load_vocabulary(source))
+def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None, vectors: MatrixPlan) -> Manifest:
+    facts = plan.facts
+    if previous is None or previous.vocabulary_digest != plan.vocabulary_digest or writer.meta("vocabulary") is None:
+        writer.set_vocabulary(plan.vocabulary)
     writer.set_meta("uncovered", list(facts.uncovered))
     writer.set_meta("serve", facts.policy.serve)
     writer.set_meta("anchor_reason", facts.trust.reason)
+    writer.set_meta("no_vectors", vectors.problem)
     now = datetime.now(UTC)
     cards = writer.cards()
     stale = sorted(c["id"] for c in cards if c["stale_after"] and c["stale_after"][:10] < now.date().isoformat())
@@ -230,6 +333,7 @@ def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> 
     # What is not served is part of the answers of `show` and `status`.
     lines += [f"{w.id} withheld {w.path} {w.code} {w.reason}" for w in withheld]
     lines += [f"uncovered {path}" for path in facts.uncovered] + [f"anchor {facts.trust.reason}"]
+    lines += [f"vectors {vectors.problem}"] if vectors.problem else []
     manifest = Manifest(
         schema=SCHEMA,
         generation="",
@@ -239,13 +343,13 @@ def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> 
         trust_n=facts.trust.anchor.n if facts.trust.anchor else None,
         edition=facts.founding.edition if facts.founding else None,
         policy_digest=sha256(facts.policy.model_dump_json().encode()).hexdigest(),
-        vocabulary_digest=vocabulary_digest,
+        vocabulary_digest=plan.vocabulary_digest,
         ranking_digest=ranking_digest(),
         code_schema=SCHEMA,
-        embedder=None,
+        embedder=asdict(vectors.model) if vectors.model else None,
         content=sha256("\n".join(sorted(lines)).encode()).hexdigest(),
         entries=len(cards),
-        vectors=0,
+        vectors=vectors.rows,
         withheld=len(withheld),
         built_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         files={},
@@ -253,8 +357,8 @@ def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None) -> 
     return replace(manifest, generation=manifest.identity())
 
 
-def _notes(plan: _Plan) -> tuple[str, ...]:
-    notes = []
+def _notes(plan: _Plan, vectors: MatrixPlan) -> tuple[str, ...]:
+    notes = [f"no vectors: {vectors.problem}"] if vectors.problem else []
     if plan.facts.trust.anchor is None:
         notes.append(plan.facts.trust.reason)
     if plan.facts.uncovered:

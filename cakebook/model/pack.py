@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cakebook.model.query import DEFAULT_BUDGET, Facets, Note, Withheld
+from cakebook.model.query import DEFAULT_BUDGET, Facets, Mode, Note, Withheld
 
 Role = Literal["constraint", "skeleton", "lever", "diagnosis"]
 Level = Literal["title", "summary", "pattern", "full"]
@@ -31,6 +31,7 @@ class ContextRequest:
     budget_tokens: int = DEFAULT_BUDGET
     lang: Literal["auto", "en", "zh"] = "auto"
     tokenizer: str = "approx-1"
+    mode: Mode = "auto"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Lang = Literal["en", "zh"]
+Mode = Literal["auto", "lexical", "hybrid"]
+MODES: tuple[Mode, ...] = ("auto", "lexical", "hybrid")
+"""By words and names; by meaning too; `auto`: by meaning too unless the text is only names and codes."""
 Tier = Literal["draft", "founding", "reviewed", "measured"]
 TIERS: tuple[Tier, ...] = ("draft", "founding", "reviewed", "measured")
 """From least to most trusted."""
@@ -50,6 +53,7 @@ class SearchRequest:
     limit: int = 8
     lang: Literal["auto", "en", "zh"] = "auto"
     explain: bool = False
+    mode: Mode = "auto"
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`confidence` in 0..1 gates free text; `missing_signals` names facets that would decide more.
+    """`confidence` in 0..1 gates free text; `missing_signals` names facets that would decide more; `mode` is what was done.
 
     `took_ms` is outside every promise of determinism.
     """
@@ -125,3 +129,4 @@ class SearchResult:
     dirty: bool
     degraded: tuple[Note, ...]
     took_ms: float
+    mode: Literal["lexical", "hybrid"] = "lexical"

@@ -18,7 +18,9 @@ class Vocabulary:
     """`files`: file stem → id → term, in file order."""
 
     files: dict[str, dict[str, Term]]
-    _folded: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
+    _folded: dict[str, dict[str, str]] = field(default_factory=dict, repr=False, compare=False)
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What others derive from the terms, kept as long as they are; each key belongs to the function that sets it."""
 
     def ids(self, file: str) -> tuple[str, ...]:
         """The ids of a file, in its order."""

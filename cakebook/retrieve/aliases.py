@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from cakebook.model.terms import Term, Vocabulary
 from cakebook.text import tokens
 
 _VERSION = re.compile(r"\s*v?(\d+\.\d+[0-9A-Za-z.\-]*)")
 
-Alias = tuple[str, str, bool]
-"""Text, id of the term, and whether it is Chinese."""
 Span = tuple[int, int, str]
 """Start and end in the text, and the id found there."""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """One way to write a term. `group`: its file, or `conditions/<facet>` for a value of a facet."""
+
+    text: str
+    group: str
+    id: str
+    chinese: bool
 
 
 class AliasFinder:
@@ -21,9 +30,9 @@ class AliasFinder:
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text = text
-        self.lower = text.lower()
+        self.lower = lower(text)
         self.vocabulary = vocabulary
-        self._found: dict[str, list[Span]] = {}
+        self._found = self._all()
 
     def find(self, file: str) -> tuple[str, ...]:
         """Ids of the terms of a file that the text names, in order of appearance."""
@@ -34,23 +43,14 @@ class AliasFinder:
         return frozenset(w for start, end, _ in self.spans(file) for w in tokens.query_words(self.text[start:end]))
 
     def spans(self, file: str) -> list[Span]:
-        """Where the text names terms of a file."""
-        if file not in self._found:
-            terms = self.vocabulary.files.get(file, {}).items()
-            found = [alias for term_id, term in terms for alias in _aliases(term_id, term)]
-            if file == "glossary":  # there a title is one more form of the term
-                found += [(t["title"], i, False) for i, t in terms] + [(t["title_zh"], i, True) for i, t in terms]
-            self._found[file] = self._longest(found, version_follows=file == "toolchain")
-        return self._found[file]
+        """Where the text names terms of a file, the longest where several overlap, in order."""
+        return self._found.get(file, [])
 
     def values(self) -> dict[str, tuple[str, ...]]:
         """Condition facets and values that the text names."""
-        found: dict[str, tuple[str, ...]] = {}
-        for facet, term in self.vocabulary.files.get("conditions", {}).items():
-            spans = self._longest(alias for value in term["values"] for alias in _aliases(value["id"], value))
-            if spans:
-                found[facet] = tuple(dict.fromkeys(value for _, _, value in spans))
-        return found
+        facets = self.vocabulary.files.get("conditions", {})
+        found = {facet: self.spans(f"conditions/{facet}") for facet in facets}
+        return {facet: tuple(dict.fromkeys(value for _, _, value in spans)) for facet, spans in found.items() if spans}
 
     def messages(self) -> list[str]:
         """Error codes whose message text occurs, in order of appearance."""
@@ -74,45 +74,77 @@ class AliasFinder:
         terms = [self.vocabulary.term("glossary", term_id) for term_id in self.find("glossary")]
         return [title for term in terms for title in (term["title"], term["title_zh"])]
 
-    def _longest(self, aliases: Iterable[Alias], version_follows: bool = False) -> list[Span]:
-        """Every place of every alias, without those that overlap a longer one, in order.
+    def _all(self) -> dict[str, list[Span]]:
+        """Every alias of every group, found in one pass over the text."""
+        spans: dict[str, list[Span]] = {}
+        table, text = alias_table(self.vocabulary), self.lower
+        for at in range(len(text)):
+            for key in {text[at], text[at : at + 2]}:
+                for alias in table.get(key, ()):
+                    end = at + len(alias.text)
+                    if text.startswith(alias.text, at) and self._stands_alone(at, end, alias):
+                        spans.setdefault(alias.group, []).append((at, end, alias.id))
+        return {group: _longest(found, len(text)) for group, found in spans.items()}
 
-        `version_follows`: a digit may stand right behind, as in `CANN8.2.RC1`.
-        """
-        spans: list[Span] = []
-        for alias, term_id, chinese in aliases:
-            needle = alias.lower()
-            at = self.lower.find(needle)
-            while at >= 0:
-                end = at + len(needle)
-                if self._stands_alone(at, end, chinese, version_follows):
-                    spans.append((at, end, term_id))
-                at = self.lower.find(needle, end)
-        spans.sort(key=lambda s: (s[0] - s[1], s[0], s[2]))
-        taken: list[Span] = []
-        for span in spans:
-            if all(span[1] <= t[0] or span[0] >= t[1] for t in taken):
-                taken.append(span)
-        return sorted(taken)
-
-    def _stands_alone(self, start: int, end: int, chinese: bool, version_follows: bool) -> bool:
+    def _stands_alone(self, start: int, end: int, alias: Alias) -> bool:
         """Latin letters and digits must end at a word boundary, a plural `s` allowed; Chinese has no boundaries."""
         text = self.lower
         if start > 0 and _latin(text[start]) and _latin(text[start - 1]):
             return False
-        if version_follows and end < len(text) and text[end].isdigit() and not text[end - 1].isdigit():
+        # The name of a component may have its version right behind, as in `CANN8.2.RC1`.
+        if alias.group == "toolchain" and end < len(text) and text[end].isdigit() and not text[end - 1].isdigit():
             return True
         if end < len(text) and _latin(text[end - 1]) and _latin(text[end]):
-            return not chinese and text[end] == "s" and (end + 1 == len(text) or not _latin(text[end + 1]))
+            return not alias.chinese and text[end] == "s" and (end + 1 == len(text) or not _latin(text[end + 1]))
         return True
 
 
-def _aliases(term_id: str, term: Term) -> Iterator[Alias]:
-    """Aliases of a term."""
+def alias_table(vocabulary: Vocabulary) -> dict[str, tuple[Alias, ...]]:
+    """The aliases of a vocabulary by their first two characters, made once."""
+    if "aliases" not in vocabulary.memo:
+        table: dict[str, dict[Alias, None]] = {}
+        for alias in _aliases(vocabulary):
+            table.setdefault(alias.text[:2], {})[alias] = None
+        vocabulary.memo["aliases"] = {key: tuple(found) for key, found in table.items()}
+    found: dict[str, tuple[Alias, ...]] = vocabulary.memo["aliases"]
+    return found
+
+
+def lower(text: str) -> str:
+    """`text` in lower case, character for character: what is found at a place stands at that place of the original."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+
+
+def _longest(spans: list[Span], length: int) -> list[Span]:
+    """Spans of a text of `length` characters without those that overlap a longer one, in order."""
+    kept, taken = [], bytearray(length)
+    for start, end, term_id in sorted(set(spans), key=lambda s: (s[0] - s[1], s[0], s[2])):
+        if taken.find(1, start, end) < 0:
+            taken[start:end] = b"\1" * (end - start)
+            kept.append((start, end, term_id))
+    return sorted(kept)
+
+
+def _aliases(vocabulary: Vocabulary) -> Iterator[Alias]:
+    """Every alias; in the glossary a title is one more form of the term."""
+    for file, terms in vocabulary.files.items():
+        for term_id, term in terms.items():
+            if file == "conditions":
+                for value in term["values"]:
+                    yield from _forms(value, f"{file}/{term_id}", value["id"])
+            else:
+                yield from _forms(term, file, term_id)
+            if file == "glossary":
+                for text, chinese in ((term["title"], False), (term["title_zh"], True)):
+                    yield Alias(text.lower(), file, term_id, chinese)
+
+
+def _forms(term: Term, group: str, term_id: str) -> Iterator[Alias]:
     for alias in term.get("aliases", ()):
-        yield alias, term_id, False
+        yield Alias(alias.lower(), group, term_id, False)
     for alias in term.get("aliases_zh", ()):
-        yield alias, term_id, True
+        yield Alias(alias.lower(), group, term_id, True)
 
 
 def _latin(c: str) -> bool:

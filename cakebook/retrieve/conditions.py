@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import reduce
+from collections.abc import Iterator, Mapping
+from functools import cached_property, reduce
 from typing import Any
 
 from cakebook.model.query import Facets
@@ -20,22 +20,43 @@ DTYPE_BYTES = {
 """Bytes per element; 4-bit types have none and stay unknown."""
 
 
-def known_conditions(facets: Facets, vocabulary: Vocabulary) -> dict[str, frozenset[str]]:
-    """Every facet value that the request states (`when`) or that a rule of the vocabulary computes from it.
+class Conditions(Mapping[str, frozenset[str]]):
+    """Every facet value that a request states (`when`) or that a rule of the vocabulary computes from it, when looked at.
 
     With several dtypes or targets a facet holds the values of each; what one of them leaves open is unknown.
     """
-    targets = [t for name in facets.targets for t in vocabulary.expand_target(name)] or [""]
-    variants = [variables(facets, vocabulary, target, dtype) for target in targets for dtype in facets.dtypes or ("",)]
-    known: dict[str, frozenset[str]] = {}
-    for facet, term in vocabulary.files.get("conditions", {}).items():
-        if facet in facets.when:
-            known[facet] = frozenset(facets.when[facet])
-        elif cases := term.get("cases"):
-            found = [_computed(cases, v) for v in variants]
-            if all(f is not None for f in found):
-                known[facet] = frozenset(value for f in found if f is not None for value in f)
-    return known
+
+    def __init__(self, facets: Facets, vocabulary: Vocabulary) -> None:
+        self._facets, self._vocabulary = facets, vocabulary
+        self._known: dict[str, frozenset[str] | None] = {name: frozenset(values) for name, values in facets.when.items()}
+
+    def __getitem__(self, facet: str) -> frozenset[str]:
+        if facet not in self._known:
+            self._known[facet] = self._compute(facet)
+        known = self._known[facet]
+        if known is None:
+            raise KeyError(facet)
+        return known
+
+    def __iter__(self) -> Iterator[str]:
+        facets = self._vocabulary.files.get("conditions", {})
+        return iter([facet for facet in facets if facet in self])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _compute(self, facet: str) -> frozenset[str] | None:
+        cases = self._vocabulary.term("conditions", facet).get("cases")
+        found = [_computed(cases, v) if cases else None for v in self._variants]
+        values = [f for f in found if f is not None]
+        return frozenset().union(*values) if values and len(values) == len(found) else None
+
+    @cached_property
+    def _variants(self) -> list[dict[str, Value]]:
+        """The variables for each combination of target and dtype."""
+        f, vocabulary = self._facets, self._vocabulary
+        targets = [t for name in f.targets for t in vocabulary.expand_target(name)] or [""]
+        return [variables(f, vocabulary, target, dtype) for target in targets for dtype in f.dtypes or ("",)]
 
 
 def variables(facets: Facets, vocabulary: Vocabulary, target: str, dtype: str) -> dict[str, Value]:

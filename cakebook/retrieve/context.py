@@ -14,8 +14,9 @@ from cakebook.retrieve.blocks import Body, body
 from cakebook.retrieve.labels import in_lang, say
 from cakebook.retrieve.rank import Candidate, Ranker
 from cakebook.retrieve.receipt import canonical_request, fence_marker, pack_id
-from cakebook.retrieve.search import View, gather, missing_signals, near, notes_of
+from cakebook.retrieve.search import gather, missing_signals, near, notes_of
 from cakebook.retrieve.understand import understand
+from cakebook.retrieve.view import View, sense
 from cakebook.text import tokens
 
 MIN_BUDGET = 256
@@ -53,7 +54,9 @@ def context(view: View, request: ContextRequest) -> Pack:
     text = "\n".join(t for t in (request.error_text, request.task) if t.strip())
     reading = understand(text, view.catalog, None if request.lang == "auto" else request.lang)
     facets = _with_stage(request.facets, stage)
-    ranker = Ranker(view.catalog, facets, reading, view.serve, reading.lang, view.stale)
+    how = sense(view, text, request.mode, reading.query_class == "identifier")
+    view = how.view
+    ranker = Ranker(view, facets, reading, how.nearest)
     candidates = _candidates(ranker, view, request, text)
     applied, unrecognised = _applied(request.applied, view, candidates)
     candidates = [c for c in candidates if c.card["id"] not in applied]
@@ -63,8 +66,8 @@ def context(view: View, request: ContextRequest) -> Pack:
     identity = pack_id(
         canonical,
         view.manifest.generation,
-        None,
-        "scan",
+        how.embedder,
+        how.engine,
         [(c.candidate.card["id"], c.candidate.card["digest"], c.level or "") for c in choices],
     )
     items = tuple(packer.item(c) for c in choices)
@@ -74,9 +77,9 @@ def context(view: View, request: ContextRequest) -> Pack:
         request=canonical,
         generation=view.manifest.generation,
         commit=view.manifest.commit,
-        embedder=None,
-        engine="scan",
-        deterministic="everywhere",
+        embedder=how.embedder,
+        engine=how.engine,
+        deterministic="machine" if how.embedder else "everywhere",
         items=items,
         tokens=tokens.count(rendered),
         budget_tokens=request.budget_tokens,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -40,8 +40,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+Compiled = Callable[[Mapping[str, Value]], Any]
+"""What a part of an expression becomes: values of the names → its value; None if that is unknown or there is none."""
+
+
 @cache
-def compile_expression(text: str) -> ast.expr:
+def checked(text: str) -> ast.expr:
     """The checked tree of an expression.
 
     Raises:
@@ -61,10 +65,19 @@ def compile_expression(text: str) -> ast.expr:
     return tree
 
 
+@cache
+def compiled(text: str) -> Compiled:
+    """The expression as a function of its names; rules are evaluated for every candidate of every request.
+
+    Raises:
+        ValueError: the expression is not of the grammar.
+    """
+    return _compile(checked(text))
+
+
 def names(text: str) -> frozenset[str]:
     """The names that an expression uses, functions left out."""
-    tree = compile_expression(text)
-    return frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)) - frozenset(_FUNCTIONS)
+    return frozenset(n.id for n in ast.walk(checked(text)) if isinstance(n, ast.Name)) - frozenset(_FUNCTIONS)
 
 
 def evaluate(text: str, values: Mapping[str, Value]) -> bool | None:
@@ -73,7 +86,7 @@ def evaluate(text: str, values: Mapping[str, Value]) -> bool | None:
     Raises:
         ValueError: the expression is not of the grammar.
     """
-    result = _value(compile_expression(text), values)
+    result = compiled(text)(values)
     return None if result is None else bool(result)
 
 
@@ -96,40 +109,57 @@ def _check(node: ast.AST) -> None:
         raise ValueError(f"{type(node).__name__} is not allowed in a rule")
 
 
-def _value(node: ast.expr, values: Mapping[str, Value]) -> Any:
-    """The value of a part; None if it is unknown or has none, as a division by zero or a sum with a string."""
-    try:
-        return _apply(node, values)
-    except (ZeroDivisionError, TypeError, ValueError, OverflowError):
-        return None
-
-
-def _apply(node: ast.expr, values: Mapping[str, Value]) -> Any:
+def _compile(node: ast.expr) -> Compiled:
     if isinstance(node, ast.Constant):
-        return node.value
+        constant = node.value
+        return lambda _: constant
     if isinstance(node, ast.Name):
-        return values.get(node.id)
+        name = node.id
+        return lambda values: values.get(name)
     if isinstance(node, ast.BoolOp):
-        return _logic(isinstance(node.op, ast.And), [_value(v, values) for v in node.values])
+        is_and, parts = isinstance(node.op, ast.And), [_compile(v) for v in node.values]
+        return lambda values: _logic(is_and, (part(values) for part in parts))
     if isinstance(node, ast.UnaryOp):
-        inner = _value(node.operand, values)
-        return None if inner is None else (not inner if isinstance(node.op, ast.Not) else -inner)
+        return _applied(operator.not_ if isinstance(node.op, ast.Not) else operator.neg, [node.operand])
     if isinstance(node, ast.BinOp):
-        left, right = _value(node.left, values), _value(node.right, values)
-        if isinstance(left, str) or isinstance(right, str):  # neither repetition nor formatting
-            raise TypeError
-        return None if left is None or right is None else _ARITHMETIC[type(node.op)](left, right)
+        return _applied(_numbers_only(_ARITHMETIC[type(node.op)]), [node.left, node.right])
     if isinstance(node, ast.Compare):
-        items = [_value(v, values) for v in (node.left, *node.comparators)]
-        pairs = zip(items, items[1:], node.ops, strict=False)
-        return _logic(True, [None if a is None or b is None else _COMPARE[type(op)](a, b) for a, b, op in pairs])
+        items = [node.left, *node.comparators]
+        pairs = [_applied(_COMPARE[type(op)], [a, b]) for a, b, op in zip(items, items[1:], node.ops, strict=False)]
+        return lambda values: _logic(True, (pair(values) for pair in pairs))
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    arguments = [_value(a, values) for a in node.args]
-    return None if None in arguments else _FUNCTIONS[node.func.id](*arguments)
+    return _applied(_FUNCTIONS[node.func.id], node.args)
 
 
-def _logic(is_and: bool, parts: list[Any]) -> bool | None:
-    decisive = not is_and
-    if any(p is not None and bool(p) is decisive for p in parts):
-        return decisive
-    return None if None in parts else is_and
+def _applied(function: Callable[..., Any], parts: list[ast.expr]) -> Compiled:
+    """`function` of the parts; None if one is unknown, or it has no value, as a division by zero or a sum with a string."""
+    arguments = [_compile(part) for part in parts]
+
+    def call(values: Mapping[str, Value]) -> Any:
+        given = [argument(values) for argument in arguments]
+        try:
+            return None if None in given else function(*given)
+        except (ZeroDivisionError, TypeError, ValueError, OverflowError):
+            return None
+
+    return call
+
+
+def _numbers_only(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`function` without what it does to strings: neither repetition nor formatting."""
+
+    def call(left: Any, right: Any) -> Any:
+        return None if isinstance(left, str) or isinstance(right, str) else function(left, right)
+
+    return call
+
+
+def _logic(is_and: bool, parts: Iterable[Any]) -> bool | None:
+    """Three-valued `and` or `or`: the first deciding part ends it."""
+    unknown = False
+    for part in parts:
+        if part is None:
+            unknown = True
+        elif bool(part) is not is_and:
+            return not is_and
+    return None if unknown else is_and

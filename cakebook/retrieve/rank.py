@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cakebook.index.catalog import Catalog
 from cakebook.index.ranking import ranking
-from cakebook.model.query import Facets, Lang, Tier
-from cakebook.retrieve.conditions import known_conditions
+from cakebook.model.query import Facets
+from cakebook.model.terms import Vocabulary
+from cakebook.retrieve.conditions import Conditions
 from cakebook.retrieve.fuse import convex
 from cakebook.retrieve.scope import Card, Filter, Scope
 from cakebook.retrieve.understand import Reading
+from cakebook.retrieve.view import Nearest, View
 from cakebook.text import tokens
+
+if TYPE_CHECKING:
+    from cakebook.index.vectors import Near
 
 
 @dataclass
@@ -26,6 +30,7 @@ class Candidate:
     scope: Scope
     terms: dict[str, float]
     exact: int
+    near: Near | None = None
 
     @property
     def score(self) -> float:
@@ -46,16 +51,17 @@ class Candidate:
 class Ranker:
     """Scores candidates of one request."""
 
-    def __init__(
-        self, catalog: Catalog, facets: Facets, reading: Reading, serve: Tier, lang: Lang, stale: frozenset[str]
-    ) -> None:
-        self.catalog, self.facets, self.reading, self.stale = catalog, facets, reading, stale
+    def __init__(self, view: View, facets: Facets, reading: Reading, nearest: Nearest | None = None) -> None:
+        """`nearest`: what is near the text in meaning; None where only words and names count."""
+        self.catalog, self.facets, self.reading, self.stale = view.catalog, facets, reading, view.stale
+        self.near: dict[int, Near] = {}
+        self._nearest = nearest
         self.weights: dict[str, Any] = ranking()
-        vocabulary = catalog.vocabulary
+        vocabulary = self.catalog.vocabulary
         heard = Facets(operators=reading.operators, targets=reading.targets, dtypes=reading.dtypes, when=reading.conditions)
-        recognised = known_conditions(heard, vocabulary)
-        stated = known_conditions(facets, vocabulary)
-        self.filter = Filter(facets, stated, recognised, vocabulary, serve, lang)
+        recognised = Conditions(heard, vocabulary)
+        stated = Conditions(facets, vocabulary)
+        self.filter = Filter(facets, stated, recognised, vocabulary, view.serve, reading.lang)
         self.lines = {o: vocabulary.operator_line(o) for o in (*facets.operators, *reading.operators)}
 
     def channels(self, limit: int) -> dict[str, dict[int, float]]:
@@ -64,11 +70,16 @@ class Ranker:
         exact = {row: float(len(names)) for row, names in self.reading.exact.items()}
         # A name that hundreds of entries carry singles none of them out: the words around it choose.
         best = sorted(exact, key=lambda row: (-exact[row], -lexical.get(row, 0.0), row))[:limit]
-        return {
+        channels = {
             "lexical": lexical,
             "expansion": dict(self.catalog.match(self.reading.expansion, limit)),
             "exact": {row: exact[row] for row in best},
         }
+        if self._nearest is not None:
+            self.near = self._nearest(limit)
+            floor = self.weights["cosine_floor"]
+            channels["vector"] = {row: n.cosine - floor for row, n in self.near.items() if n.cosine > floor}
+        return channels
 
     def declaring(self, limit: int) -> list[int]:
         """Rows that declare what the text names, whatever words they use."""
@@ -105,7 +116,7 @@ class Ranker:
             terms["stale"] = self.weights["stale"]
         if tier := self.weights["tiers"][card["tier"]]:
             terms["tier"] = tier
-        return Candidate(row, card, scope, terms, len(self.reading.exact.get(row, ())))
+        return Candidate(row, card, scope, terms, len(self.reading.exact.get(row, ())), self.near.get(row))
 
     def _facet_terms(self, card: Card) -> dict[str, float]:
         """One term per facet: what the caller set weighs more than what was only recognised."""
@@ -136,17 +147,29 @@ class Ranker:
 
         The share is the part of the text's IDF weight whose words occur in the entry. A word that no entry has weighs as
         much as the rarest one, unless the vocabulary knows it: then the question is of this field, only its answer may be
-        missing.
+        missing. In hybrid mode the cosine of the nearest passage counts too, within the range in which it tells something.
         """
-        c = self.weights["confidence"]
         if best is None or not self.reading.words:
             return 0.0
-        facets = min(self.reading.facet_count, c["max_facets"])
-        field = min(len(self._field), c["max_field"])
+        limits, c = self.weights["confidence"], self.weights["confidence"][self.mode]
         share = self.share(best.row, self._declared_words(best.card))
         z = c["intercept"] + c["share"] * share + c["exact"] * bool(best.exact)
-        z += c["facets"] * facets + c["field"] * field
+        z += c["facets"] * min(self.reading.facet_count, limits["max_facets"])
+        z += c["field"] * min(len(self._field), limits["max_field"])
+        if self._nearest is not None:
+            low, high = c["cosine_range"]
+            nearest = min(max([low, *(n.cosine for n in self.near.values())]), high)
+            z += c["cosine"] * (nearest - c["cosine_zero"]) + c["strong"] * max(0.0, nearest - c["strong_from"])
         return round(1 / (1 + math.exp(-z)), 4)
+
+    @property
+    def sure(self) -> float:
+        """The confidence below which a text is taken for one about something else."""
+        return float(self.weights["confidence"][self.mode]["threshold"])
+
+    @property
+    def mode(self) -> str:
+        return "lexical" if self._nearest is None else "hybrid"
 
     def share(self, row: int, more: frozenset[str] = frozenset()) -> float:
         """The part of the text's weight that an entry's words, and `more`, hold, 0..1; see `confidence`."""
@@ -174,7 +197,7 @@ class Ranker:
     def _declared_words(self, card: Card) -> frozenset[str]:
         """Words of the terms that the text names and the entry declares: it need not use the same word for them."""
         vocabulary = self.catalog.vocabulary
-        texts: list[str] = []
+        found: set[str] = set()
         for file, names, declared in (
             ("operators", self.reading.operators, card["operators"]),
             ("bottlenecks", self.reading.bottlenecks, card["bottlenecks"]),
@@ -182,6 +205,16 @@ class Ranker:
         ):
             for name in names:
                 if {*self.lines.get(name, (name,)), "any"} & {*declared}:
-                    term = vocabulary.term(file, name)
-                    texts += [term["title"], term["title_zh"], *term.get("aliases", ()), *term.get("aliases_zh", ())]
-        return frozenset(w for text in texts for w in tokens.query_words(text))
+                    found |= _words_of_term(vocabulary, file, name)
+        return frozenset(found)
+
+
+def _words_of_term(vocabulary: Vocabulary, file: str, name: str) -> frozenset[str]:
+    """Search tokens of all the ways to write a term."""
+    key = "words", file, name
+    if key not in vocabulary.memo:
+        term = vocabulary.term(file, name)
+        texts = [term["title"], term["title_zh"], *term.get("aliases", ()), *term.get("aliases_zh", ())]
+        vocabulary.memo[key] = frozenset(w for text in texts for w in tokens.query_words(text))
+    found: frozenset[str] = vocabulary.memo[key]
+    return found

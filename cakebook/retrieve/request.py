@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from cakebook.errors import BadArgument, BadFilter, EmptyRequest, TierBelowPolicy, TooLarge
-from cakebook.model.query import MAX_LIMIT, MAX_TEXT, TIERS, Facets, Tier
+from cakebook.model.query import MAX_LIMIT, MAX_TEXT, MODES, TIERS, Facets, Tier
 from cakebook.model.terms import Vocabulary
 from cakebook.text import versions
 
@@ -121,6 +121,17 @@ def check_lang(lang: str) -> str:
     if lang not in ("auto", "en", "zh"):
         raise bad_filter("lang", lang, ("auto", "en", "zh"))
     return lang
+
+
+def check_mode(mode: str) -> str:
+    """`mode` itself.
+
+    Raises:
+        BadFilter: it is not one of `MODES`.
+    """
+    if mode not in MODES:
+        raise bad_filter("mode", mode, MODES)
+    return mode
 
 
 def require_something(text: str, given: Facets) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,8 @@ class Filter:
     def __init__(
         self, facets: Facets, stated: Known, recognised: Known, vocabulary: Vocabulary, serve: Tier, lang: Lang
     ) -> None:
-        self.facets, self.stated, self.recognised = facets, stated, recognised
+        self.facets, self.stated = facets, stated
+        self.either: Known = ChainMap(stated, recognised)  # type: ignore[arg-type]  # it is only read
         self.vocabulary, self.lang = vocabulary, lang
         self.minimum = TIERS.index(facets.tier or serve)
         self.targets = [t for name in facets.targets for t in vocabulary.expand_target(name)]
@@ -112,7 +114,7 @@ class Filter:
             if holds_throughout(case["match"], self.stated):
                 scope.withheld = Withheld(card["id"], "avoid-when", text)
                 return
-            if holds_throughout(case["match"], {**self.recognised, **self.stated}):
+            if holds_throughout(case["match"], self.either):
                 scope.avoid = True
                 scope.caveats.insert(0, Note("avoid-when", say("avoid", self.lang, text=text)))
             elif holds(case["match"], self.stated) is not False:

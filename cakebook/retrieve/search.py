@@ -5,25 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from dataclasses import dataclass
 
 from cakebook.index.catalog import Catalog
 from cakebook.index.ranking import ranking
-from cakebook.model.manifest import Manifest
-from cakebook.model.query import (
-    Facets,
-    Hit,
-    Lang,
-    Note,
-    SearchRequest,
-    SearchResult,
-    Tier,
-    Understood,
-    Withheld,
-)
+from cakebook.model.query import Facets, Hit, Lang, Note, SearchRequest, SearchResult, Understood, Withheld
 from cakebook.retrieve.labels import in_lang, say
 from cakebook.retrieve.rank import Candidate, Ranker
 from cakebook.retrieve.understand import Reading, understand
+from cakebook.retrieve.view import View, sense
 from cakebook.text import tokens
 
 SNIPPET = 180
@@ -31,29 +20,13 @@ SNIPPET = 180
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])\s*")
 
 
-@dataclass(frozen=True)
-class View:
-    """What a request reads: one generation and what is known about its state.
-
-    `troubles`: names of sentences and their values for what is wrong with every answer from it.
-    """
-
-    catalog: Catalog
-    manifest: Manifest
-    serve: Tier
-    stale: frozenset[str]
-    troubles: tuple[tuple[str, dict[str, object]], ...] = ()
-
-    def degraded(self, lang: Lang) -> tuple[Note, ...]:
-        """What is wrong with every answer, in `lang`."""
-        return tuple(Note(name, say(name, lang, **values)) for name, values in self.troubles)
-
-
 def search(view: View, request: SearchRequest) -> SearchResult:
-    """Answer `request` from one generation."""
+    """Answer `request` from one generation. Raises what `view.sense` raises."""
     started = time.perf_counter()
     reading = understand(request.text, view.catalog, None if request.lang == "auto" else request.lang)
-    ranker = Ranker(view.catalog, request.facets, reading, view.serve, reading.lang, view.stale)
+    how = sense(view, request.text, request.mode, reading.query_class == "identifier")
+    view = how.view
+    ranker = Ranker(view, request.facets, reading, how.nearest)
     candidates, confidence = gather(ranker, view, request.text, request.limit)
     shown = relevant(candidates, request.text)[: request.limit]
     hits = tuple(_hit(view, ranker, c, reading, request.explain) for c in shown)
@@ -69,6 +42,7 @@ def search(view: View, request: SearchRequest) -> SearchResult:
         dirty=view.manifest.dirty,
         degraded=view.degraded(reading.lang),
         took_ms=round((time.perf_counter() - started) * 1000, 1),
+        mode=how.mode,
     )
 
 
@@ -91,7 +65,7 @@ def gather(ranker: Ranker, view: View, text: str, limit: int) -> tuple[list[Cand
             break
         wanted *= 4
     confidence = ranker.confidence(candidates[0] if candidates else None)
-    if confidence < ranking()["confidence"]["threshold"]:
+    if confidence < ranker.sure:
         return [c for c in candidates if c.exact], confidence
     return candidates, confidence
 
@@ -160,7 +134,7 @@ def notes_of(candidate: Candidate, stale: frozenset[str], lang: Lang) -> tuple[N
 
 def _hit(view: View, ranker: Ranker, candidate: Candidate, reading: Reading, explain: bool) -> Hit:
     card = candidate.card
-    section, snippet = _snippet(view.catalog, candidate.row, reading)
+    section, snippet = _snippet(view.catalog, candidate, reading)
     return Hit(
         id=card["id"],
         digest=card["digest"],
@@ -181,15 +155,20 @@ def _hit(view: View, ranker: Ranker, candidate: Candidate, reading: Reading, exp
     )
 
 
-def _snippet(catalog: Catalog, row: int, reading: Reading) -> tuple[str, str]:
-    """The section with most of the question's words, and the sentence of it that has most of them."""
+def _snippet(catalog: Catalog, candidate: Candidate, reading: Reading) -> tuple[str, str]:
+    """The section with most of the question's words, and the sentence of it that has most of them.
+
+    If none shares a word with the question, it is the section whose meaning came nearest.
+    """
     wanted = set(reading.words)
     foreign = "Summary" if reading.lang == "zh" else "摘要"
     best = ("", "", 0)
-    for section in catalog.sections(row):
+    for section in catalog.sections(candidate.row):
         if section.title in ("Sources", "Check", "Pattern", foreign):
             continue
-        matched = len(wanted.intersection(section.words.split()))
+        if candidate.near is not None and section.title == candidate.near.part and not best[2]:
+            best = (section.title, section.prose, 0)
+        matched = len(section.words & wanted)
         if matched > best[2]:
             best = (section.title, section.prose, matched)
     title, prose, _ = best

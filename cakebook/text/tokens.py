@@ -7,6 +7,7 @@ other visible character and one for a newline.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _COUNT = rf"[{CJK}]|([^\W{CJK}]+)|\n|[^\w\s]"
@@ -75,12 +76,13 @@ def _bigrams(run: str) -> list[str]:
     return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def _identifier(word: str) -> list[str]:
+@lru_cache(1 << 14)  # texts of one field repeat their words
+def _identifier(word: str) -> tuple[str, ...]:
     whole = word.lower()
     parts = [p.lower() for p in _PART.findall(word)]
     if len(parts) <= 1:
-        return [stem(whole)]
-    return [whole, *(stem(p) for p in parts if len(p) > 1)]
+        return (stem(whole),)
+    return (whole, *(stem(p) for p in parts if len(p) > 1))
 
 
 def stem(word: str) -> str:

@@ -43,8 +43,10 @@ def copy_book(root: Path) -> Path:
 def indexed_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the shipped book with a fresh index; not to be changed."""
     root = copy_book(tmp_path_factory.mktemp("cli") / "book")
-    with Book.open(root) as book:
-        book.sync()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAKEBOOK_EMBEDDER", "none")
+        with Book.open(root) as book:
+            book.sync()
     return root
 
 

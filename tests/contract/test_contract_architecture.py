@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -57,7 +58,9 @@ def indexed(tmp_path_factory):
     root = tmp_path_factory.mktemp("light") / "book"
     for name in ("entries", "book"):
         shutil.copytree(REPO / name, root / name)
-    with Book.open(root) as book:
+    with pytest.MonkeyPatch.context() as patch, Book.open(root) as book:
+        patch.setenv("CAKEBOOK_EMBEDDER", "none")
+        book.settings = settings.Settings.from_environment()
         book.sync()
     return root
 
@@ -172,10 +175,13 @@ def test_settings_are_read_from_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("CAKEBOOK_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("CAKEBOOK_TRUST_ROOT", f" sha256:{'A' * 64},, {'b' * 64} ")
     found = settings.Settings.from_environment()
-    assert found == settings.Settings(tmp_path, tmp_path / "state", frozenset(["a" * 64, "b" * 64]))
+    monkeypatch.setenv("CAKEBOOK_EMBEDDER", " use ")
+    found = settings.Settings.from_environment()
+    roots = frozenset(["a" * 64, "b" * 64])
+    assert replace(found, cache=None) == settings.Settings(tmp_path, tmp_path / "state", roots, embedder="use")
     assert found.state_folder("x") == tmp_path / "state" / "x"
-    for name in ("CAKEBOOK_BOOK", "CAKEBOOK_STATE", "CAKEBOOK_TRUST_ROOT"):
-        monkeypatch.setenv(name, "")
+    for name in ("BOOK", "STATE", "TRUST_ROOT", "EMBEDDER", "CACHE"):
+        monkeypatch.setenv(f"CAKEBOOK_{name}", "")
     assert settings.Settings.from_environment() == settings.Settings()
     assert settings.Settings().state_folder("x").parts[-2:] == ("cakebook", "x")
 

@@ -10,7 +10,7 @@ from cakebook.model.terms import Vocabulary
 from cakebook.repo.layout import FolderSource
 from cakebook.repo.vocabulary import load_vocabulary
 from cakebook.retrieve.conditions import variables
-from cakebook.retrieve.expressions import compile_expression, names
+from cakebook.retrieve.expressions import checked, names
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUEST_VARIABLES = frozenset(
@@ -56,7 +56,7 @@ def test_condition_rules_compile_and_use_known_variables(vocabulary: Vocabulary)
 def test_profiler_rules_compile_and_name_their_source(vocabulary: Vocabulary) -> None:
     for bottleneck, term in vocabulary.files["bottlenecks"].items():
         for rule in term.get("rules", ()):
-            compile_expression(rule["when"])
+            checked(rule["when"])
             assert rule["source"].startswith("https://"), bottleneck
 
 

@@ -248,7 +248,7 @@ def test_the_command_killed_at_every_step(tiny_book, shipped_root, tmp_path):
         assert done.returncode == 0, done.stderr
         steps = done.stdout.split("\n")[-2].split()
         assert n == len(steps) + 1 and steps == [
-            "read", "folder", "catalog", "entries", "closed", "installed", "switched", "pruned",
+            "read", "folder", "catalog", "entries", "embedded", "closed", "vectors", "installed", "switched", "pruned",
         ]  # fmt: skip
         break
 

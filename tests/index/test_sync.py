@@ -12,6 +12,7 @@ import pytest
 
 from cakebook.errors import AnchorInvalid, BadRevision, BookFileInvalid, IndexMissing, NotABook, Unreadable
 from cakebook.index import sync as sync_module
+from cakebook.index.catalog import SCHEMA
 from cakebook.index.generation import Store
 from cakebook.model.manifest import Manifest
 from cakebook.service import Book
@@ -484,7 +485,7 @@ def test_files_beside_the_generations_may_be_lost(tiny_book, name):
 def test_an_index_of_another_schema_is_refused_and_built_again(tiny_book, monkeypatch):
     first = tiny_book.sync()
     path = tiny_book.store.folder / first.generation / "manifest.json"
-    path.write_text(path.read_text().replace("cakebook-catalog-1", "cakebook-catalog-0"))
+    path.write_text(path.read_text().replace(SCHEMA, "cakebook-catalog-0"))
     ran = tiny_book.cli("search", "x", "--no-sync")
     assert ran.status == 3 and "CB-E302" in ran.err and "cakebook sync" in ran.err
     report = tiny_book.sync()

@@ -23,7 +23,8 @@ from cakebook.repo.layout import FolderSource
 from cakebook.repo.vocabulary import load_vocabulary
 from cakebook.retrieve import request as requests
 from cakebook.retrieve.context import context
-from cakebook.retrieve.search import View, search
+from cakebook.retrieve.search import search
+from cakebook.retrieve.view import View
 
 REPO = Path(__file__).parents[2]
 FIELDS: dict[str, Any] = {
@@ -121,7 +122,11 @@ def library(vocabulary: Vocabulary, tmp_path_factory: pytest.TempPathFactory) ->
             file = read_entry(name, data)
             assert file.entry is not None, file.problems
             tier: Any = (tiers or {}).get(file.id, "founding")
-            writer.add(chunk(file, file.entry, Verdict(file.id, file.digest, tier, "active", True), sha256(data).hexdigest()))
+            writer.add(
+                chunk(
+                    file, file.entry, Verdict(file.id, file.digest, tier, "active", True), sha256(data).hexdigest(), vocabulary
+                )
+            )
         writer.close()
         opened.append(Catalog(path))
         generation = sha256(repr((entries, tiers)).encode()).hexdigest()[:16]
@@ -144,6 +149,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("CAKEBOOK_BOOK", raising=False)
         patch.setenv("CAKEBOOK_STATE", str(root.parent / "state"))
+        patch.setenv("CAKEBOOK_EMBEDDER", "none")
         book = Book.open(root)
         book.sync()
         yield book

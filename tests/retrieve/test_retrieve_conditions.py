@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cakebook.model.query import Facets
 from cakebook.retrieve import request as requests
-from cakebook.retrieve.conditions import DTYPE_BYTES, holds, known_conditions, open_facets, variables
+from cakebook.retrieve.conditions import DTYPE_BYTES, Conditions, holds, open_facets, variables
 from cakebook.retrieve.expressions import names
 
 FP16, FP32 = "float16", "float32"
@@ -16,7 +16,7 @@ K = 1024
 
 
 def known(vocabulary, **facets):
-    return known_conditions(requests.facets(vocabulary, "founding", **facets), vocabulary)
+    return Conditions(requests.facets(vocabulary, "founding", **facets), vocabulary)
 
 
 def s(*shapes):
@@ -167,7 +167,7 @@ TARGETS = ("910B1", "910B3", "910_9362")
     st.lists(st.integers(1, 300_000), min_size=1, max_size=4), st.sampled_from(sorted(DTYPE_BYTES)), st.sampled_from(TARGETS)
 )
 def test_where_everything_is_known_exactly_one_value_of_an_exclusive_facet_holds(vocabulary, shape, dtype, target):
-    found = known_conditions(Facets(dtypes=(dtype,), targets=(target,), shapes=(tuple(shape),)), vocabulary)
+    found = Conditions(Facets(dtypes=(dtype,), targets=(target,), shapes=(tuple(shape),)), vocabulary)
     assert {facet: len(found.get(facet, ())) for facet in EXCLUSIVE} == dict.fromkeys(EXCLUSIVE, 1)
 
 

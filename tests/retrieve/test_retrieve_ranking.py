@@ -219,7 +219,7 @@ why is the sky blue|symptoms of the flu|how do magnets work|football transfer ne
 def test_off_topic_questions_get_no_answer(shipped, text):
     result = shipped.search(text)
     assert result.hits == () and result.withheld == ()
-    assert result.confidence < ranking()["confidence"]["threshold"]
+    assert result.confidence < ranking()["confidence"]["lexical"]["threshold"]
     pack = shipped.context(task=text)
     assert pack.items == () and pack.exhausted and ("No reviewed entry" in pack.text or "没有" in pack.text)
 
@@ -234,7 +234,7 @@ ON_TOPIC = [
 @pytest.mark.parametrize("text", ON_TOPIC)
 def test_questions_of_the_field_are_answered(shipped, text):
     result = shipped.search(text)
-    assert result.hits and result.confidence >= ranking()["confidence"]["threshold"]
+    assert result.hits and result.confidence >= ranking()["confidence"]["lexical"]["threshold"]
 
 
 def test_an_exact_hit_is_never_suppressed(library, entry):
@@ -251,7 +251,7 @@ def test_confidence_falls_with_every_word_that_the_best_entry_does_not_have(libr
     made = library(entry("a", title="copy rows from GM to UB"), entry("b", title="other things", body="## Summary\nNothing.\n"))
     found = [made.search("copy rows from GM to UB" + " penguin" * bool(n) + " zoo" * (n > 1)).confidence for n in range(3)]
     assert 1 > found[0] > found[1] > found[2] > 0
-    ranker = Ranker(made.view.catalog, Facets(), understand("copy rows", made.view.catalog), "founding", "en", frozenset())
+    ranker = Ranker(made.view, Facets(), understand("copy rows", made.view.catalog))
     assert [ranker.share(made.view.catalog.row_of(i)) for i in "ab"] == pytest.approx([1.0, 0.0])
     assert ranker.confidence(None) == 0.0
 

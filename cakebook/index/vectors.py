@@ -1,0 +1,108 @@
+"""The vectors of a generation: one matrix in a file, searched exactly or through an engine that proposes rows.
+
+`vectors.f32`: little-endian float32, one row per passage in the order of `Catalog.passages`, no header; the manifest holds
+the dimension and the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from cakebook.errors import IndexCorrupt
+
+if TYPE_CHECKING:
+    from cakebook.index.embedders import Matrix
+
+FILE = "vectors.f32"
+ENGINES = ("auto", "scan", "chroma")
+CHROMA_FROM = 60_000
+"""Vectors from which `auto` prefers Chroma: below, the exact scan was faster (see the performance chapter)."""
+PER_ENTRY = 8
+"""Rows that an engine is asked for per wanted entry: the passages of one entry crowd together."""
+
+
+class Engine(Protocol):
+    """Proposes rows of the matrix that lie near a vector; whoever asks scores them from the matrix."""
+
+    name: str
+
+    def near(self, query: Matrix, limit: int) -> list[int]: ...
+
+
+@dataclass(frozen=True)
+class Near:
+    """How near an entry is: cosine of its best passage, and which one that is."""
+
+    cosine: float
+    part: str
+
+
+class Vectors:
+    """The matrix of an opened generation. Without an engine every row is looked at."""
+
+    def __init__(self, matrix: Matrix, owners: Sequence[int], parts: Sequence[str], engine: Engine | None = None) -> None:
+        """`owners`: the entry row of each row of `matrix`, rows of one entry side by side; `parts`: their names."""
+        import numpy as np
+
+        self.matrix, self.parts, self.engine = matrix, parts, engine
+        self._owners = np.asarray(owners, dtype=np.int64)
+        changes = np.flatnonzero(np.diff(self._owners)) + 1
+        self._starts = np.concatenate([[0], changes]).astype(np.int64) if len(owners) else changes
+
+    @property
+    def name(self) -> str:
+        """The engine's name, `scan` without one."""
+        return self.engine.name if self.engine else "scan"
+
+    def nearest(self, query: Matrix, limit: int) -> dict[int, Near]:
+        """At most `limit` entry rows with a positive cosine, nearest first. A zero vector is near nothing.
+
+        Raises:
+            StoreError: the engine fails.
+        """
+        import numpy as np
+
+        if not query.any() or not len(self._starts):
+            return {}
+        if self.engine is not None:
+            rows = np.array(sorted({*self.engine.near(query, limit * PER_ENTRY)}), dtype=np.int64)
+            if not len(rows):
+                return {}
+            cosines, owners = self.matrix[rows] @ query, self._owners[rows]
+            starts = np.concatenate([[0], np.flatnonzero(np.diff(owners)) + 1])
+        else:
+            rows, cosines, owners, starts = None, self.matrix @ query, self._owners, self._starts
+        best = np.maximum.reduceat(cosines, starts)
+        best = np.where(np.isfinite(best), best, -1)
+        chosen = np.argpartition(-best, limit - 1)[:limit] if limit < len(best) else np.arange(len(best))
+        found: dict[int, Near] = {}
+        ends = np.append(starts[1:], len(cosines))
+        for at in sorted(chosen.tolist(), key=lambda at: (-best[at], owners[starts[at]])):
+            if best[at] > 0:
+                row = starts[at] + int(np.argmax(cosines[starts[at] : ends[at]]))
+                part = self.parts[row if rows is None else int(rows[row])]
+                found[int(owners[starts[at]])] = Near(round(float(best[at]), 6), part)
+        return found
+
+
+def read_matrix(path: Path, rows: int, dim: int) -> Matrix:
+    """The matrix of a generation, mapped into memory.
+
+    Raises:
+        IndexCorrupt: it is missing or has another size.
+    """
+    import numpy as np
+
+    hint = "run `cakebook sync --rebuild`"
+    try:
+        size = path.stat().st_size
+        if size != rows * dim * 4:
+            raise IndexCorrupt(f"{path.name} has {size} bytes, not {rows} × {dim} × 4", hint=hint)
+        if not rows:
+            return np.zeros((0, dim), dtype=np.float32)
+        return np.memmap(path, dtype="<f4", mode="r", shape=(rows, dim))
+    except OSError as error:
+        raise IndexCorrupt(f"{path.name}: {error.strerror}", hint=hint) from None
