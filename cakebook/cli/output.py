@@ -138,6 +138,12 @@ def report_degraded(notes: tuple[Note, ...]) -> None:
         note(f"note: {item.text}")
 
 
+def embedding(done: int, of: int) -> None:
+    """Say once that embedding takes a while."""
+    if not done and of > 50:
+        note(f"embedding {of} passages, once; they are remembered")
+
+
 def ready(book: Book, sync: bool) -> None:
     """Bring a stale or missing index of a small book up to date, with one line on stderr.
 
@@ -146,7 +152,7 @@ def ready(book: Book, sync: bool) -> None:
     if not sync:
         return
     try:
-        done = book.sync_if_stale()
+        done = book.sync_if_stale(embedding)
     except CakeBookError as error:
         if book.place.store.current() is None:
             raise

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cakebook.cli.options import BookPath, Json
-from cakebook.cli.output import note, write, write_json
+from cakebook.cli.output import embedding, note, write, write_json
 from cakebook.service import Book
 
 
@@ -30,12 +30,15 @@ def command(name: str) -> Any:
 def sync(
     rev: Annotated[str, typer.Option("--rev", metavar="REV", help="Index this revision instead of the work tree.")] = "",
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Start from nothing; the result is the same.")] = False,
+    embedder: Annotated[
+        str, typer.Option("--embedder", metavar="NAME", help="use, st:minilm, st:<folder or hub name> or none; kept.")
+    ] = "",
     as_json: Json = False,
     book: BookPath = "",
 ) -> None:
     """Bring the index up to date with the book."""
     with Book.open(book or None) as opened:
-        report = opened.sync(revision=rev or None, rebuild=rebuild)
+        report = opened.sync(revision=rev or None, rebuild=rebuild, embedder=embedder, progress=embedding)
     if as_json:
         write_json(report)
         return
@@ -43,7 +46,7 @@ def sync(
         note(f"note: {text}")
     state = f"commit {report.commit[:12]}" if report.commit else "no commit"
     done = f"built, {report.changed} changed" if report.built else "nothing had changed"
-    counts = f"{report.entries} entries served, {len(report.withheld)} withheld"
+    counts = f"{report.entries} entries served, {len(report.withheld)} withheld, {report.vectors} vectors"
     write(f"{report.generation}: {counts}; {done}; {state}{', dirty' * report.dirty}")
     for item in report.withheld:
         write(f"  withheld {item.id} ({item.code}): {item.reason}")

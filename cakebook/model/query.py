@@ -130,3 +130,4 @@ class SearchResult:
     degraded: tuple[Note, ...]
     took_ms: float
     mode: Literal["lexical", "hybrid"] = "lexical"
+    diagnosis: dict[str, object] | None = None

@@ -597,7 +597,7 @@ def test_the_command_line_syncs_a_stale_small_book_first(tiny_book):
 def test_a_large_book_is_not_synced_behind_ones_back(tiny_book, monkeypatch, limit, syncs):
     tiny_book.sync()
     tiny_book.write("entries/new.md", "x")
-    monkeypatch.setattr("cakebook.service.SMALL_BOOK", limit)
+    monkeypatch.setattr("cakebook.service.base.SMALL_BOOK", limit)
     with tiny_book.open() as book:
         assert book.stale() and (book.sync_if_stale() is not None) is syncs
 
@@ -605,7 +605,7 @@ def test_a_large_book_is_not_synced_behind_ones_back(tiny_book, monkeypatch, lim
 def test_staleness_is_looked_at_once_a_second(tiny_book, monkeypatch):
     tiny_book.sync()
     now = [time.monotonic()]
-    monkeypatch.setattr("cakebook.service.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("cakebook.service.base.time.monotonic", lambda: now[0])
     with tiny_book.open() as book:
         assert not book.stale()
         tiny_book.write("entries/new.md", "x")
