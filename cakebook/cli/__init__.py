@@ -15,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "search": "cakebook.cli.reading",
     "show": "cakebook.cli.reading",
     "context": "cakebook.cli.packs",
+    "route": "cakebook.cli.packs",
     "new": "cakebook.cli.writing",
     "lint": "cakebook.cli.writing",
     "verify": "cakebook.cli.writing",

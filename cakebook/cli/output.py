@@ -10,11 +10,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from cakebook.errors import BadArgument, Bug, CakeBookError, StoreIO, one_line
-from cakebook.model.query import Note
+from cakebook.model.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cakebook.model.profile import Diagnosis
+    from cakebook.model.query import Lang
     from cakebook.service import Book
 
 
@@ -136,6 +138,15 @@ def report_degraded(notes: tuple[Note, ...]) -> None:
     """What is wrong with the answer as a whole, on stderr."""
     for item in notes:
         note(f"note: {item.text}")
+
+
+def report_profile(diagnosis: Diagnosis | None, lang: Lang) -> None:
+    """What a profile showed, on stderr."""
+    if diagnosis is not None:
+        from cakebook.retrieve.profile import as_text
+
+        for line in as_text(diagnosis, lang):
+            note(line)
 
 
 def embedding(done: int, of: int) -> None:

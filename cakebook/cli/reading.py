@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cakebook.cli import options as o
-from cakebook.cli.output import ready, report_degraded, write, write_json
+from cakebook.cli.output import ready, report_degraded, report_profile, write, write_json
 from cakebook.model.query import Hit, SearchResult
 from cakebook.retrieve.labels import say
 from cakebook.service import Book
@@ -20,7 +20,9 @@ def command(name: str) -> Any:
     if name == "search":
         about = "Find entries that answer a question, in English or Chinese."
         text = ("text", "*", "the question, an error text or an API name")
-        return o.reading_command(name, about, text, (*o.FACETS, o.STAGE, o.LIMIT, o.MODE, o.EXPLAIN, *o.COMMON), search)
+        return o.reading_command(
+            name, about, text, (*o.FACETS, o.STAGE, o.PROFILE, o.OP, o.LIMIT, o.MODE, o.EXPLAIN, *o.COMMON), search
+        )
     about = "Print one entry with its provenance."
     return o.reading_command(name, about, ("id", "1", "the entry"), (o.LEVEL, o.WHY, *o.COMMON), show)
 
@@ -31,11 +33,15 @@ def search(given: Any) -> None:
     with Book.open(given.book) as book:
         ready(book, not given.no_sync)
         words = " ".join(given.text)
-        result = book.search(words, limit=given.limit, lang=given.lang, explain=given.explain, mode=given.mode, **facets)
+        result = book.search(
+            words, limit=given.limit, lang=given.lang, explain=given.explain, mode=given.mode, profile=given.profile or (),
+            op=given.op, **facets,
+        )  # fmt: skip
         if given.json:
             write_json(result)
         else:
             report_degraded(result.degraded)
+            report_profile(result.diagnosis, result.understood.lang)
             write(as_text(result))
 
 

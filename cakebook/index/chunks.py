@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from cakebook.index.catalog import FIELDS
 from cakebook.index.passages import Passage, passages
 from cakebook.model.entry import Condition, Entry
+from cakebook.model.evidence import EvidenceItem, Functional, Timed, Timing
 from cakebook.model.review import Verdict
 from cakebook.model.terms import Vocabulary
 from cakebook.repo.entries import EntryFile
@@ -78,8 +80,24 @@ def _card(entry: Entry, verdict: Verdict, bodies: dict[str, str]) -> dict[str, A
         "applies_when": [_condition(c) for c in entry.applies_when],
         "avoid_when": [_condition(c) for c in entry.avoid_when],
         "sources": [{"id": s.id, "resource": s.resource, "title": s.title, "license": s.license} for s in entry.sources],
+        "figures": [figure for item in entry.evidence for figure in _figures(item)],
         "missing_evidence": [f"{item.id}: {', '.join(item.missing())}" for item in entry.evidence if item.missing()],
     }
+
+
+def _figures(item: EvidenceItem) -> list[str]:
+    """A line per measured row: what, from, to, with the metric, the method and the chip."""
+    if isinstance(item, Functional):
+        return []
+    method = item.timing.method if isinstance(item.timing, Timing) else "unknown"
+    unit = item.unit if isinstance(item, Timed) and item.unit != "unknown" else ""
+    chip = re.split(r"[;,(]", item.hardware)[0].strip()
+    about = f"{item.metric}, {method}, {chip}"
+    return [
+        " ".join(f"{row.before} → {row.after} {unit}".split()) + f" ({about})"
+        for row in item.rows
+        if "unknown" not in (row.before, row.after)
+    ]
 
 
 def _condition(condition: Condition) -> dict[str, Any]:

@@ -5,22 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cakebook.model.query import DEFAULT_BUDGET, Facets, Mode, Note, Withheld
+from cakebook.model.notes import Note
+from cakebook.model.profile import Diagnosis
+from cakebook.model.query import DEFAULT_BUDGET, Facets, Mode, Withheld
 
 Role = Literal["constraint", "skeleton", "lever", "diagnosis"]
 Level = Literal["title", "summary", "pattern", "full"]
 LEVELS: tuple[Level, ...] = ("title", "summary", "pattern", "full")
 """From least to most text: title and description; + summary and when; + pattern; everything."""
 
-STAGES = ("draft", "evolve", "debug")
+STAGES = ("route", "draft", "lower", "evolve", "debug", "review")
 """The stages that a pack can be made for."""
+PURPOSES = {"generation": "draft", "evolution": "evolve"}
+"""What a generator calls its two modes → the stage that each means."""
+FORMATS = ("markdown", "advisor", "strategies")
+"""Forms of the text; the last two have a line per entry."""
+MAX_CODE = 200_000
+"""Characters of code."""
+MAX_PACKS = 16
+"""Packs of one request."""
 
 
 @dataclass(frozen=True)
 class ContextRequest:
-    """What a generator is doing. `stage` empty: `debug` with an error text, else `draft`.
+    """What a generator is doing. `stage` empty: `debug` with an error text, `review` with code, else `draft`.
 
-    `applied`: ids, pack ids or free text of what the kernel already does; known entries are left out.
+    `pass_`: the lowering pass. `applied`, `tried`: ids, pack ids or free text of what the kernel already does and of what did
+    not help; known entries are left out. `pack` of `packs`: which of several packs with different levers, from 1.
+    `tokenizer`: `approx-1`, or the path of a tokenizer file.
     """
 
     facets: Facets = field(default_factory=Facets)
@@ -32,6 +44,12 @@ class ContextRequest:
     lang: Literal["auto", "en", "zh"] = "auto"
     tokenizer: str = "approx-1"
     mode: Mode = "auto"
+    code: str = ""
+    pass_: str = ""
+    tried: tuple[str, ...] = ()
+    packs: int = 1
+    pack: int = 1
+    format: str = "markdown"
 
 
 @dataclass(frozen=True)
@@ -52,8 +70,21 @@ class Item:
 
 
 @dataclass(frozen=True)
+class DslEntries:
+    """A DSL, how many applicable entries speak of the operators asked for, and the id of the best of them."""
+
+    dsl: str
+    entries: int
+    best: str
+
+
+@dataclass(frozen=True)
 class Pack:
-    """`tokens` counts all of `text`, which never exceeds `budget_tokens`; equal inputs give equal bytes and `pack_id`."""
+    """`tokens` counts all of `text`, which never exceeds `budget_tokens`; equal inputs give equal bytes and `pack_id`.
+
+    `exhausted`: there is nothing in it, or, of several packs, no lever was left for this one. `diagnosis`: what a profile
+    showed. `dsls`: for stage `route`, the DSLs that have entries.
+    """
 
     pack_id: str
     request: dict[str, object]
@@ -72,4 +103,5 @@ class Pack:
     exhausted: bool
     text: str
     degraded: tuple[Note, ...] = ()
-    diagnosis: dict[str, object] | None = None
+    diagnosis: Diagnosis | None = None
+    dsls: tuple[DslEntries, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cakebook.model.query import Note
+from cakebook.model.notes import Note
 
 
 @dataclass(frozen=True)

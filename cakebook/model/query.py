@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from cakebook.model.notes import Note
+from cakebook.model.profile import Diagnosis
+
 Lang = Literal["en", "zh"]
 Mode = Literal["auto", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("auto", "lexical", "hybrid")
@@ -73,14 +76,6 @@ class Understood:
 
 
 @dataclass(frozen=True)
-class Note:
-    """A caveat or a degradation: a stable code and a sentence in the language of the question."""
-
-    code: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Withheld:
     """A near answer that a filter kept back."""
 
@@ -113,7 +108,8 @@ class Hit:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`confidence` in 0..1 gates free text; `missing_signals` names facets that would decide more; `mode` is what was done.
+    """`confidence` in 0..1 gates free text; `missing_signals` names facets that would decide more; `mode` is what was done;
+    `diagnosis` what a profile showed.
 
     `took_ms` is outside every promise of determinism.
     """
@@ -130,4 +126,4 @@ class SearchResult:
     degraded: tuple[Note, ...]
     took_ms: float
     mode: Literal["lexical", "hybrid"] = "lexical"
-    diagnosis: dict[str, object] | None = None
+    diagnosis: Diagnosis | None = None

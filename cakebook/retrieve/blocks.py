@@ -29,11 +29,17 @@ class Body:
         return tuple(found)
 
 
-def body(card: Card, sections: tuple[Section, ...], lang: Lang) -> Body:
-    """Title and description → + summary and when → + pattern → + why, numbers and pitfalls, in the question's language."""
+def body(card: Card, sections: tuple[Section, ...], lang: Lang, restrictions: bool = False, one_line: bool = False) -> Body:
+    """Title and description → + summary and when → + pattern → + why, numbers and pitfalls, in the question's language.
+
+    `restrictions`: what may go wrong comes before the pattern. `one_line`: the title level has the description and the first
+    figure, for forms in which an entry is a line.
+    """
     by_title = {s.title: s.source for s in reversed(sections)}
     parts = [in_lang(card, "title", lang), in_lang(card, "description", lang)]
     texts: dict[Level, str] = {"title": "\n".join(p for p in parts if p)}
+    if one_line:
+        texts["title"] = " ".join(p for p in (parts[1] or parts[0], *(f"[{f}]" for f in card["figures"][:1])) if p)
     # From here on the description only repeats what the summary says better.
     head = [
         parts[0],
@@ -46,9 +52,10 @@ def body(card: Card, sections: tuple[Section, ...], lang: Lang) -> Body:
     if avoid:
         head.append(("不宜：" if lang == "zh" else "Avoid: ") + avoid)
     texts["summary"] = "\n".join(p for p in head if p)
-    texts["pattern"] = "\n".join([texts["summary"], by_title["Pattern"]]) if by_title.get("Pattern") else texts["summary"]
-    rest = [f"{name}:\n{by_title[name]}" for name in FULL if by_title.get(name)]
-    texts["full"] = "\n".join([texts["pattern"], *rest])
+    first, rest = ("Pattern", FULL) if not restrictions else ("Pitfalls", ("Pattern", "Why", "Numbers"))
+    middle = by_title.get(first, "") if first == "Pattern" or not by_title.get(first) else f"{first}:\n{by_title[first]}"
+    texts["pattern"] = "\n".join(p for p in (texts["summary"], middle) if p)
+    texts["full"] = "\n".join([texts["pattern"], *(f"{name}:\n{by_title[name]}" for name in rest if by_title.get(name))])
     return Body(texts)
 
 

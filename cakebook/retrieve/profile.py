@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from cakebook.errors import one_line
+from cakebook.model.notes import Note
 from cakebook.model.profile import Diagnosis, Finding
-from cakebook.model.query import Lang, Note
+from cakebook.model.query import Lang
 from cakebook.model.terms import Vocabulary
 from cakebook.retrieve.expressions import evaluate, names
 from cakebook.retrieve.labels import say
@@ -155,6 +156,16 @@ def _traps(read: Reading, values: Mapping[str, float]) -> list[tuple[str, dict[s
     if small:
         found.append(("profile-small-percent", {"names": ", ".join(small)}))
     return found
+
+
+def in_a_line(diagnosis: Diagnosis, lang: Lang, vocabulary: Vocabulary) -> str:
+    """What a pack says of it: the bottlenecks, and the figures that speak for the first."""
+    d = diagnosis
+    names = ", ".join(vocabulary.label("bottlenecks", b, lang) for b in d.bottlenecks[:SHOWN]) or say("profile-none", lang)
+    figures = {n: v for f in d.findings if d.bottlenecks[:1] == (f.bottleneck,) for n, v in f.values.items()} or d.values
+    shown = ", ".join(f"{n} {_figure(v)}" for n, v in list(figures.items())[:4])
+    op = one_line(d.op)[:80] or say("profile-unnamed", lang)
+    return say("profile-line", lang, op=op, bottlenecks=names, figures=shown or "-")
 
 
 def as_text(diagnosis: Diagnosis, lang: Lang, vocabulary: Vocabulary | None = None) -> list[str]:

@@ -52,9 +52,14 @@ class Ranker:
     """Scores candidates of one request."""
 
     def __init__(self, view: View, facets: Facets, reading: Reading, nearest: Nearest | None = None) -> None:
-        """`nearest`: what is near the text in meaning; None where only words and names count."""
+        """`nearest`: what is near the text in meaning; None where only words and names count.
+
+        Beside the text a pack may bring channels of its own in `more`, and in `apis` the APIs that each entry shares with code.
+        """
         self.catalog, self.facets, self.reading, self.stale = view.catalog, facets, reading, view.stale
         self.near: dict[int, Near] = {}
+        self.more: dict[str, dict[int, float]] = {}
+        self.apis: dict[int, tuple[str, ...]] = {}
         self._nearest = nearest
         self.weights: dict[str, Any] = ranking()
         vocabulary = self.catalog.vocabulary
@@ -92,7 +97,7 @@ class Ranker:
         if lexical := channels.get("lexical"):
             # The best of poor matches is still a poor match: facets then decide.
             weights["lexical"] *= self.share(max(lexical, key=lambda row: (lexical[row], -row)))
-        fused = convex(channels, weights)
+        fused = convex({**channels, **self.more}, weights | self.weights["packs"]["channels"])
         cards = self.catalog.cards(rows)
         excluded = {name.casefold() for name in self.facets.exclude}
         found = [

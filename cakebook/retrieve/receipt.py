@@ -12,8 +12,13 @@ from cakebook.model.pack import ContextRequest
 
 
 def canonical_request(request: ContextRequest) -> dict[str, Any]:
-    """The request with its defaults filled in, as plain JSON values."""
-    return {k: _plain(v) for k, v in (asdict(request) | asdict(request.facets)).items() if k != "facets"}
+    """The request with its defaults filled in, as plain JSON values. Of code there is only the sha256."""
+    fields = asdict(request) | asdict(request.facets)
+    del fields["facets"]
+    fields["pass"] = fields.pop("pass_")
+    if request.code:
+        fields["code"] = "sha256:" + sha256(request.code.encode("utf-8", "surrogatepass")).hexdigest()
+    return {name: _plain(value) for name, value in fields.items()}
 
 
 def pack_id(

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from cakebook.errors import BadArgument, BadFilter, EmptyRequest, TierBelowPolicy, TooLarge
-from cakebook.model.query import MAX_LIMIT, MAX_TEXT, MODES, TIERS, Facets, Tier
+from cakebook.model.pack import MAX_CODE, PURPOSES
+from cakebook.model.query import MAX_LIMIT, MAX_TEXT, MODES, TIERS, Facets, Mode, Tier
 from cakebook.model.terms import Vocabulary
 from cakebook.text import versions
 
@@ -99,6 +100,41 @@ def check_text(option: str, text: str) -> str:
     if len(text) > MAX_TEXT:
         raise TooLarge(f"{option} has {len(text):,} characters; {MAX_TEXT:,} are allowed", hint="give the relevant part")
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def check_code(code: str) -> str:
+    """`code` with lone surrogates and NUL replaced.
+
+    Raises:
+        TooLarge: it is longer than `MAX_CODE` characters.
+    """
+    if len(code) > MAX_CODE:
+        raise TooLarge(f"the code has {len(code):,} characters; {MAX_CODE:,} are allowed", hint="give the kernel itself")
+    return code.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def check_purpose(mode: str | Sequence[str]) -> tuple[Mode, str]:
+    """How to search, and the stage that `generation` or `evolution` stands for, empty without one.
+
+    Raises:
+        BadFilter: a word is neither.
+    """
+    how: Mode = "auto"
+    stage = ""
+    for word in listed(mode):
+        if word in PURPOSES:
+            stage = PURPOSES[word]
+        elif word in MODES:
+            how = word
+        else:
+            raise bad_filter("mode", word, (*MODES, *PURPOSES))
+    return how, stage
+
+
+def names(value: Names) -> tuple[str, ...]:
+    """One name or several, as given: a comma may be part of a free text."""
+    items = [value] if isinstance(value, str) else list(value or ())
+    return tuple(item for item in items if item.strip())
 
 
 def check_limit(limit: int) -> int:

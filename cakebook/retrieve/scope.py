@@ -6,7 +6,8 @@ from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import Any
 
-from cakebook.model.query import TIERS, Facets, Lang, Note, Tier, Withheld
+from cakebook.model.notes import Note
+from cakebook.model.query import TIERS, Facets, Lang, Tier, Withheld
 from cakebook.model.terms import Vocabulary
 from cakebook.retrieve.conditions import Known, holds, holds_throughout, open_facets
 from cakebook.retrieve.labels import in_lang, say

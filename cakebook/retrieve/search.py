@@ -8,7 +8,8 @@ from collections import Counter
 
 from cakebook.index.catalog import Catalog
 from cakebook.index.ranking import ranking
-from cakebook.model.query import Facets, Hit, Lang, Note, SearchRequest, SearchResult, Understood, Withheld
+from cakebook.model.notes import Note
+from cakebook.model.query import Facets, Hit, Lang, SearchRequest, SearchResult, Understood, Withheld
 from cakebook.retrieve.labels import in_lang, say
 from cakebook.retrieve.rank import Candidate, Ranker
 from cakebook.retrieve.understand import Reading, understand

@@ -9,6 +9,7 @@ from typing import Literal
 from cakebook.index.catalog import Catalog
 from cakebook.model.query import Lang
 from cakebook.retrieve.aliases import AliasFinder
+from cakebook.retrieve.labels import language_of
 from cakebook.text import tokens
 
 QueryClass = Literal["identifier", "en", "zh", "mixed", "facets"]
@@ -62,7 +63,7 @@ def understand(text: str, catalog: Catalog, lang: Lang | None = None) -> Reading
     conditions = finder.values()
     more = dict.fromkeys(w for title in finder.expansion() for w in tokens.query_words(title))
     return Reading(
-        lang=lang or ("zh" if tokens.has_cjk(text) else "en"),
+        lang=lang or language_of(text),
         query_class=_class(text, words, bool(exact), bool(codes)),
         words=words,
         expansion=tuple(w for w in more if w not in every),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from cakebook.errors import IndexMissing, StoreError
 from cakebook.index.catalog import Catalog
 from cakebook.model.manifest import Manifest
-from cakebook.model.query import TIERS, Lang, Mode, Note, Tier
+from cakebook.model.notes import Note
+from cakebook.model.query import TIERS, Lang, Mode, Tier
 from cakebook.retrieve.labels import say
 
 if TYPE_CHECKING:

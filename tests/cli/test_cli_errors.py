@@ -66,8 +66,21 @@ BAD = [
     (["context", "--operator", "softmax", "--budget", "-5"], 2, "CB-E203", "at least 256"),
     (["context", "--operator", "softmax", "--budget", "2.5"], 2, "CB-E201", "invalid int value"),
     (["context", "--operator", "softmax", "--budget", "1e3"], 2, "CB-E201", "invalid int value"),
-    (["context", "--operator", "softmax", "--format", "xml"], 2, "CB-E202", "markdown, json"),
-    (["context", "--operator", "softmax", "--stage", "review"], 2, "CB-E202", "draft, evolve, debug"),
+    (["context", "--operator", "softmax", "--format", "xml"], 2, "CB-E202", "json, markdown"),
+    (["context", "--operator", "softmax", "--stage", "polish"], 2, "CB-E202", "route, draft, lower, evolve, debug, review"),
+    (["context", "--operator", "softmax", "--stage", "lower", "--pass", "x"], 2, "CB-E202", "tiling, init, process, nonaligned"),
+    (["context", "--operator", "softmax", "--format", "xml"], 2, "CB-E202", "json, markdown, advisor, strategies"),
+    (["context", "--operator", "softmax", "--mode", "both"], 2, "CB-E202", "lexical, hybrid, generation, evolution"),
+    (["context", "--operator", "softmax", "--packs", "0"], 2, "CB-E201", "1 to"),
+    (["context", "--operator", "softmax", "--packs", "99"], 2, "CB-E201", "1 to 16"),
+    (["context", "--operator", "softmax", "--packs", "3", "--pack", "4"], 2, "CB-E201", "from 1 to --packs"),
+    (["context", "--operator", "softmax", "--tokenizer", "no-such.json"], 2, "CB-E209", "no such file"),
+    (["context", "--code", "no-such.cpp"], 4, "CB-E402", "no-such.cpp"),
+    (["context", "--operator", "softmax", "--op", "Foo"], 2, "CB-E201", "--profile"),
+    (["context", "--profile", "no-such-folder"], 2, "CB-E209", "no-such-folder"),
+    (["search", "x", "--mode", "semantic"], 2, "CB-E202", "auto, lexical, hybrid"),
+    (["search", "x", "--mode", "hybrid"], 3, "CB-E301", "cakebook sync --embedder use"),
+    (["sync", "--embedder", "word2vec"], 2, "CB-E201", "st:minilm"),
     (["context", "--operator", "softmax", "--stage", "nonsense"], 2, "CB-E202", "valid: "),
     (["show", "ascendc-double-bufer"], 2, "CB-E206", "did you mean `ascendc-double-buffer`?"),
     (["show", "ASCENDC-DOUBLE-BUFER"], 2, "CB-E206", "did you mean `ascendc-double-buffer`?"),
@@ -259,9 +272,18 @@ def test_an_error_file_that_cannot_be_read(cake, tmp_path, monkeypatch):
     check(cake("context", "--error", str(path)), 4, "CB-E402", "log.txt: Permission denied", "permissions")
 
 
-def test_a_very_long_error_file_is_refused(cake, tmp_path):
-    (tmp_path / "log.txt").write_text("x" * 30_000)
-    check(cake("context", "--error", str(tmp_path / "log.txt")), 2, "CB-E205", "30,000 characters")
+def test_of_a_very_long_log_the_beginning_and_the_end_are_used(cake, tmp_path):
+    (tmp_path / "log.txt").write_text("x\n" * 500_000 + "aivec error, error code 507035\n")
+    done = cake("context", "--error", str(tmp_path / "log.txt"), "--budget", "600")
+    assert done.status == 0 and "[ascendc-vector-core-exception-507035]" in done.out
+    assert done.err.count("\n") == 1 and "1,000,0" in done.err
+    check(cake("context", "--task", "x" * 30_000), 2, "CB-E205", "30,000 characters")
+    check(cake("context", "--error", "x" * 30_000), 2, "CB-E205", "30,000 characters")
+
+
+def test_code_that_is_too_long_is_refused(cake, tmp_path):
+    (tmp_path / "kernel.cpp").write_text("DataCopyPad();\n" * 20_000)
+    check(cake("context", "--code", str(tmp_path / "kernel.cpp")), 2, "CB-E205", "300,000 characters")
 
 
 # Processes: bytes for arguments, streams that are gone

@@ -22,7 +22,7 @@ from cakebook.repo.entries import read_entry
 from cakebook.repo.layout import FolderSource
 from cakebook.repo.vocabulary import load_vocabulary
 from cakebook.retrieve import request as requests
-from cakebook.retrieve.context import context
+from cakebook.retrieve.context import context, contexts
 from cakebook.retrieve.search import search
 from cakebook.retrieve.view import View
 
@@ -83,6 +83,10 @@ class Library:
         given = requests.facets(self.view.catalog.vocabulary, self.view.serve, **facets)
         return context(self.view, ContextRequest(given, stage, task, error_text, applied, budget, lang))
 
+    def packs(self, n: int, *, stage: str = "", budget: int = 2000, **facets: Any) -> list[Pack]:
+        given = requests.facets(self.view.catalog.vocabulary, self.view.serve, **facets)
+        return contexts(self.view, ContextRequest(given, stage, budget_tokens=budget, packs=n), None, list(range(1, n + 1)))
+
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -140,17 +144,28 @@ def library(vocabulary: Vocabulary, tmp_path_factory: pytest.TempPathFactory) ->
         catalog.close()
 
 
-@pytest.fixture(scope="session")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
+def indexed_copy(root: Path, embedder: str, models: Path) -> Iterator[Book]:
     """A copy of the shipped book, indexed. A copy is trusted as the original is: its root has the same bytes."""
-    root = tmp_path_factory.mktemp("shipped") / "book"
     for name in ("entries", "book"):
         shutil.copytree(REPO / name, root / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("CAKEBOOK_BOOK", raising=False)
         patch.setenv("CAKEBOOK_STATE", str(root.parent / "state"))
-        patch.setenv("CAKEBOOK_EMBEDDER", "none")
+        patch.setenv("CAKEBOOK_EMBEDDER", embedder)
+        patch.setenv("CAKEBOOK_CACHE", str(models))
         book = Book.open(root)
         book.sync()
         yield book
         book.close()
+
+
+@pytest.fixture(scope="session")
+def shipped(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Book]:
+    """The shipped book without vectors."""
+    yield from indexed_copy(tmp_path_factory.mktemp("shipped") / "book", "none", models)
+
+
+@pytest.fixture(scope="session")
+def shipped_vectors(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Book]:
+    """The shipped book with the vectors of the default model."""
+    yield from indexed_copy(tmp_path_factory.mktemp("vectors") / "book", "use", models)

@@ -17,7 +17,9 @@ def questions(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "answered"), [("on_topic.txt", True), ("off_topic.txt", False)])
-def test_at_most_one_question_in_twenty_is_taken_for_the_other_sort(shipped, name, answered):
+@pytest.mark.parametrize(("mode", "share"), [("lexical", 12), ("hybrid", 20)])
+def test_few_questions_are_taken_for_the_other_sort(shipped_vectors, name, answered, mode, share):
+    """At most one in twelve by words alone, one in twenty by meaning too."""
     asked = questions(name)
-    wrong = [q for q in asked if bool(shipped.search(q).hits) is not answered]
-    assert len(asked) > 80 and len(wrong) <= len(asked) / 20, wrong
+    wrong = [q for q in asked if bool(shipped_vectors.search(q, mode=mode).hits) is not answered]
+    assert len(asked) > 80 and len(wrong) <= len(asked) / share, wrong

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from cakebook.errors import BadFilter, BudgetTooSmall, EmptyRequest, TooLarge
+from cakebook.index.ranking import ranking
 from cakebook.model.manifest import canonical_json
 from cakebook.model.pack import LEVELS, STAGES
 from cakebook.retrieve.context import MIN_BUDGET
@@ -244,11 +245,11 @@ def family(entry):
 def test_roles_come_from_kinds_and_every_role_of_the_stage_is_there(library, entry, stage):
     pack = check(library(*family(entry)).pack(operator="softmax", stage=stage, budget=3000), 3000)
     roles = {item.id: item.role for item in pack.items}
-    assert {k: v for k, v in roles.items() if k != "speed-only"} == {
-        r: r for r in ("diagnosis", "constraint", "skeleton", "lever")
-    }
+    used = {role for role, share in ranking()["packs"]["stages"][stage].items() if share}
+    assert {k: v for k, v in roles.items() if k != "speed-only"} == {role: role for role in used}
     order = ("diagnosis", "constraint", "skeleton", "lever")
-    assert [order.index(item.role) for item in pack.items] == sorted(order.index(item.role) for item in pack.items)
+    if stage != "review":  # there relevance alone decides
+        assert [order.index(item.role) for item in pack.items] == sorted(order.index(item.role) for item in pack.items)
 
 
 def test_a_draft_holds_no_tip_that_only_makes_a_kernel_faster(library, entry, shipped):
@@ -289,11 +290,9 @@ def test_the_stage_is_draft_unless_there_is_an_error(shipped):
     assert shipped.context(stage="优化", operator="softmax").request["stage"] == "evolve"
 
 
-@pytest.mark.parametrize("stage", ["route", "lower", "review"])
-def test_stages_without_packs_yet_are_refused(shipped, stage):
-    with pytest.raises(BadFilter) as caught:
-        shipped.context(stage=stage, operator="softmax")
-    assert caught.value.details["valid"] == list(STAGES)
+def test_a_stage_that_is_none_is_refused_by_the_model_too(library, entry):
+    with pytest.raises(BadFilter):
+        library(entry("a")).pack(operator="softmax", stage="nonsense")
 
 
 # What belongs together, and what does not
@@ -364,7 +363,7 @@ def test_applied_entries_are_left_out_and_strange_names_echoed(shipped):
     assert shipped.context(applied=every[0], **facets).unrecognised == ()
     pack = shipped.context(applied=(every[0].upper(), f" {title} ", "my own trick", ""), **facets)
     assert every[0] not in ids(pack) and every[1] not in ids(pack) and pack.items
-    assert pack.unrecognised == ("my own trick", "")
+    assert pack.unrecognised == ("my own trick",)
 
 
 def test_a_pack_says_the_gravest_caveats_in_the_text_and_holds_all(library, entry):
