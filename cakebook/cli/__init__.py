@@ -5,6 +5,7 @@ Each command lives in a module that is imported only when it is called: a search
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -60,6 +61,8 @@ def main() -> NoReturn:
     """Run the command line and exit with the status that `errors` documents."""
     from cakebook.cli.output import run
 
+    # One question is too small for a pool of threads, and a pool spins against whatever else runs here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     arguments = sys.argv[1:]
     sys.exit(run(_version if arguments == ["--version"] else app, _book_last(arguments)))
 

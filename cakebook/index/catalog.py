@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from cakebook.index.chunks import Chunks
 
 SCHEMA = "cakebook-catalog-2"
-KEPT_SECTIONS = 256
-"""Entries whose sections are kept in memory once they have been read."""
+KEPT = 256
+"""Entries whose sections and words are kept in memory once they have been read."""
 FIELDS = ("ids", "titles", "symptoms", "descriptions", "conditions", "sections")
 _TOKENS = "tokenize = \"unicode61 remove_diacritics 0 tokenchars '_:.-+/#&'\""
 _CREATE = f"""
@@ -51,6 +53,7 @@ CREATE VIRTUAL TABLE terms USING fts5vocab(lexical, 'row');
 """
 
 
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])\s*")
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 """What a damaged file raises: its damaged names may stand in SQLite's own message."""
 _PASSAGES = "passages p JOIN entries e ON e.rowid = p.entry ORDER BY e.id, p.position"
@@ -64,6 +67,11 @@ class Section:
     source: str
     prose: str
     words: frozenset[str]
+
+    @cached_property
+    def sentences(self) -> tuple[tuple[str, frozenset[str]], ...]:
+        """The sentences of the prose, each with its search tokens."""
+        return tuple((s, frozenset(tokens.words(s))) for s in _SENTENCE.split(self.prose) if s)
 
 
 @dataclass(frozen=True)
@@ -181,6 +189,9 @@ class Catalog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._cards: dict[int, dict[str, Any]] = {}
+        self._size: int | None = None
+        self._known: dict[str, tuple[int, bool]] = {}
+        self._words: dict[int, frozenset[str]] = {}
         self._sections: dict[int, tuple[Section, ...]] = {}
         self._vocabulary: Vocabulary | None = None
         try:
@@ -222,7 +233,9 @@ class Catalog:
 
     def size(self) -> int:
         """Admitted entries."""
-        return int(self._rows("SELECT count(*) FROM entries")[0][0])
+        if self._size is None:
+            self._size = int(self._rows("SELECT count(*) FROM entries")[0][0])
+        return self._size
 
     def rows(self) -> list[int]:
         """Row numbers of all entries, by id."""
@@ -256,7 +269,7 @@ class Catalog:
                 Section(title, source, prose, frozenset(words.split()))
                 for title, source, prose, words in self._rows(sql, (row,))
             )
-            if len(self._sections) >= KEPT_SECTIONS:
+            if len(self._sections) >= KEPT:
                 self._sections.clear()
             self._sections[row] = found
         return self._sections[row]
@@ -285,6 +298,7 @@ class Catalog:
 
         `subjects`: words that count only where an entry says what it is about, not in the prose of its sections.
         """
+        words = self._telling(words)
         if not words:
             return []
         weights = ", ".join(str(float(ranking()["fields"][f])) for f in FIELDS)
@@ -298,24 +312,44 @@ class Catalog:
             )
         ]
 
+    def _telling(self, words: Sequence[str]) -> list[str]:
+        """Words that some entry holds, without those that more than half of them hold: BM25 gives these no weight, and to
+        count their places in every entry is what a search in a large book spends its time on."""
+        frequencies = self.frequencies(words)
+        held = [word for word in words if word in frequencies]
+        return [word for word in held if frequencies[word] <= self.size() / 2] or held
+
     def frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Number of entries that hold each word; words that none holds are absent."""
-        if not words:
-            return {}
-        marks = ", ".join("?" * len(words))
-        return dict(self._rows(f"SELECT term, doc FROM terms WHERE term IN ({marks})", [w.lower() for w in words]))
+        return {word: n for word, (n, _) in self._about(words).items() if n}
 
     def of_the_field(self, words: Sequence[str]) -> frozenset[str]:
         """Those of `words` that occur in the vocabulary, whether or not an entry uses them."""
-        if not words:
-            return frozenset()
-        marks = ", ".join("?" * len(words))
-        return frozenset(w for (w,) in self._rows(f"SELECT word FROM lexicon WHERE word IN ({marks})", list(words)))
+        return frozenset(word for word, (_, known) in self._about(words).items() if known)
+
+    def _about(self, words: Sequence[str]) -> dict[str, tuple[int, bool]]:
+        """Word → number of entries that hold it, and whether the vocabulary does; kept, as questions repeat their words."""
+        found = {word: self._known[word] for word in words if word in self._known}
+        new = [word for word in words if word not in found]
+        if new:
+            marks = ", ".join("?" * len(new))
+            counts = dict(self._rows(f"SELECT term, doc FROM terms WHERE term IN ({marks})", [w.lower() for w in new]))
+            field = {word for (word,) in self._rows(f"SELECT word FROM lexicon WHERE word IN ({marks})", new)}
+            fresh = {word: (counts.get(word.lower(), 0), word in field) for word in new}
+            if len(self._known) >= 100 * KEPT:
+                self._known.clear()
+            self._known |= fresh
+            found |= fresh
+        return found
 
     def words_of(self, row: int) -> frozenset[str]:
         """All search tokens of an entry."""
-        rows = self._rows(f"SELECT {' || char(32) || '.join(FIELDS)} FROM lexical WHERE rowid = ?", (row,))
-        return frozenset(rows[0][0].split()) if rows else frozenset()
+        if row not in self._words:
+            rows = self._rows(f"SELECT {' || char(32) || '.join(FIELDS)} FROM lexical WHERE rowid = ?", (row,))
+            if len(self._words) >= KEPT:
+                self._words.clear()
+            self._words[row] = frozenset(rows[0][0].split()) if rows else frozenset()
+        return self._words[row]
 
     def named(self, names: Sequence[str]) -> list[tuple[str, str, int]]:
         """(name, kind, row) for every entry that carries one of `names` (case-folded) as id, API or error code."""

@@ -28,6 +28,7 @@ class Meaning:
         self.model, self.problem = model, ""
         self._generation, self._settings = generation, settings
         self._asked: dict[str, Matrix] = {}
+        self._last: tuple[str, int, dict[int, Near]] = ("", 0, {})
 
     @property
     def engine(self) -> str:
@@ -42,6 +43,13 @@ class Meaning:
             IndexIncompatible: it has other weights than those that the index was made with.
             IndexCorrupt: the matrix is damaged.
         """
+        if self._last[:2] == (text, limit):  # whoever decides how to search asks first, the search asks again
+            return self._last[2]
+        found = self._nearest(text, limit)
+        self._last = text, limit, found
+        return found
+
+    def _nearest(self, text: str, limit: int) -> dict[int, Near]:
         query = self._embed(text)
         try:
             return self._vectors.nearest(query, limit)

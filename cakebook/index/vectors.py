@@ -75,17 +75,19 @@ class Vectors:
             starts = np.concatenate([[0], np.flatnonzero(np.diff(owners)) + 1])
         else:
             rows, cosines, owners, starts = None, self.matrix @ query, self._owners, self._starts
-        best = np.maximum.reduceat(cosines, starts)
-        best = np.where(np.isfinite(best), best, -1)
-        chosen = np.argpartition(-best, limit - 1)[:limit] if limit < len(best) else np.arange(len(best))
-        found: dict[int, Near] = {}
-        ends = np.append(starts[1:], len(cosines))
-        for at in sorted(chosen.tolist(), key=lambda at: (-best[at], owners[starts[at]])):
-            if best[at] > 0:
-                row = starts[at] + int(np.argmax(cosines[starts[at] : ends[at]]))
-                part = self.parts[row if rows is None else int(rows[row])]
-                found[int(owners[starts[at]])] = Near(round(float(best[at]), 6), part)
-        return found
+        lengths = np.diff(np.append(starts, len(cosines)))
+        best = np.fmax.reduceat(cosines, starts)
+        # The first of the rows of each entry that reach its best; a row that is not a number is none.
+        at = np.flatnonzero(cosines == np.repeat(best, lengths))
+        entries, first = np.unique(np.repeat(np.arange(len(starts)), lengths)[at], return_index=True)
+        at, best = at[first], best[entries]
+        if limit < len(best):
+            chosen = np.argpartition(-best, limit - 1)[:limit]
+            at, best = at[chosen], best[chosen]
+        order = np.lexsort((at, -best))
+        named = at[order] if rows is None else rows[at[order]]
+        found = zip(owners[at[order]].tolist(), best[order].tolist(), named.tolist(), strict=True)
+        return {owner: Near(round(cosine, 6), self.parts[row]) for owner, cosine, row in found if cosine > 0}
 
 
 def read_matrix(path: Path, rows: int, dim: int) -> Matrix:
@@ -103,6 +105,6 @@ def read_matrix(path: Path, rows: int, dim: int) -> Matrix:
             raise IndexCorrupt(f"{path.name} has {size} bytes, not {rows} × {dim} × 4", hint=hint)
         if not rows:
             return np.zeros((0, dim), dtype=np.float32)
-        return np.memmap(path, dtype="<f4", mode="r", shape=(rows, dim))
+        return np.memmap(path, dtype="<f4", mode="r", shape=(rows, dim)).view(np.ndarray)  # its subclass is slow to slice
     except OSError as error:
         raise IndexCorrupt(f"{path.name}: {error.strerror}", hint=hint) from None

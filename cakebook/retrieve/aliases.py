@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from cakebook.model.terms import Term, Vocabulary
 from cakebook.text import tokens
 
+_START = re.compile(r"(?<![a-z0-9_])[a-z0-9_]|[^\sa-z0-9_]")
+"""Where an alias can start: not within a Latin word."""
 _VERSION = re.compile(r"\s*v?(\d+\.\d+[0-9A-Za-z.\-]*)")
 
 Span = tuple[int, int, str]
@@ -78,7 +80,8 @@ class AliasFinder:
         """Every alias of every group, found in one pass over the text."""
         spans: dict[str, list[Span]] = {}
         table, text = alias_table(self.vocabulary), self.lower
-        for at in range(len(text)):
+        for match in _START.finditer(text):
+            at = match.start()
             for key in {text[at], text[at : at + 2]}:
                 for alias in table.get(key, ()):
                     end = at + len(alias.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from cakebook.model.query import Facets
 from cakebook.model.terms import Vocabulary
@@ -13,11 +13,23 @@ from cakebook.retrieve.expressions import Value, evaluate
 Known = Mapping[str, frozenset[str]]
 """Condition facet → values that hold. A facet that is absent is unknown."""
 
+Match = Mapping[str, Any]
+"""Facet → values of one case."""
+KEPT = 64
+"""Requests whose conditions are kept."""
 DTYPE_BYTES = {
     "float32": 4, "float16": 2, "bfloat16": 2, "hifloat8": 1, "float8": 1, "int8": 1, "uint8": 1, "int16": 2, "int32": 4,
     "int64": 8, "bool": 1,
 }  # fmt: skip
 """Bytes per element; 4-bit types have none and stay unknown."""
+
+
+class Outcome(NamedTuple):
+    """Whether a case holds, whether for every value of the request, and the facets that the request leaves open."""
+
+    holds: bool | None
+    throughout: bool
+    open: tuple[str, ...]
 
 
 class Conditions(Mapping[str, frozenset[str]]):
@@ -29,11 +41,28 @@ class Conditions(Mapping[str, frozenset[str]]):
     def __init__(self, facets: Facets, vocabulary: Vocabulary) -> None:
         self._facets, self._vocabulary = facets, vocabulary
         self._known: dict[str, frozenset[str] | None] = {name: frozenset(values) for name, values in facets.when.items()}
+        self._cases: dict[int, tuple[Match, Outcome]] = {}
 
-    def __getitem__(self, facet: str) -> frozenset[str]:
+    def outcome(self, match: Match) -> Outcome:
+        """What the conditions make of a case. Kept with the case itself: cards of a catalog stay, and so do the conditions."""
+        kept = self._cases.get(id(match))
+        if kept is None or kept[0] is not match:
+            found = Outcome(holds(match, self), holds_throughout(match, self), tuple(open_facets(match, self)))
+            kept = self._cases[id(match)] = match, found
+        return kept[1]
+
+    def get(self, facet: str, default: Any = None) -> Any:
+        """The values of a facet, `default` if it is not known. Unknown is the common case: no exception is raised for it."""
         if facet not in self._known:
             self._known[facet] = self._compute(facet)
         known = self._known[facet]
+        return default if known is None else known
+
+    def __contains__(self, facet: object) -> bool:
+        return self.get(str(facet)) is not None
+
+    def __getitem__(self, facet: str) -> frozenset[str]:
+        known: frozenset[str] | None = self.get(facet)
         if known is None:
             raise KeyError(facet)
         return known
@@ -57,6 +86,18 @@ class Conditions(Mapping[str, frozenset[str]]):
         f, vocabulary = self._facets, self._vocabulary
         targets = [t for name in f.targets for t in vocabulary.expand_target(name)] or [""]
         return [variables(f, vocabulary, target, dtype) for target in targets for dtype in f.dtypes or ("",)]
+
+
+def conditions_of(facets: Facets, vocabulary: Vocabulary) -> Conditions:
+    """The conditions of what a caller set, kept: generators ask again and again about the same operator on the same chip."""
+    kept: dict[Any, Conditions] = vocabulary.memo.setdefault("conditions", {})
+    f = facets
+    key = f.targets, f.dtypes, f.shapes, f.layout, f.operators, tuple(sorted(f.when.items()))
+    if key not in kept:
+        if len(kept) >= KEPT:
+            kept.clear()
+        kept[key] = Conditions(facets, vocabulary)
+    return kept[key]
 
 
 def variables(facets: Facets, vocabulary: Vocabulary, target: str, dtype: str) -> dict[str, Value]:
@@ -92,20 +133,23 @@ def variables(facets: Facets, vocabulary: Vocabulary, target: str, dtype: str) -
     return values
 
 
-def holds(match: Mapping[str, Any], known: Known) -> bool | None:
+def holds(match: Match, known: Known) -> bool | None:
     """Whether a case holds: false if one facet contradicts, else unknown if one is open or nothing is stated, else true."""
     result: bool | None = True if match else None
     for facet, values in match.items():
-        if facet not in known:
+        found = known.get(facet)
+        if found is None:
             result = None
-        elif known[facet].isdisjoint(values):
+        elif found.isdisjoint(values):
             return False
     return result
 
 
-def holds_throughout(match: Mapping[str, Any], known: Known) -> bool:
+def holds_throughout(match: Match, known: Known) -> bool:
     """Whether a case holds for every value of the request, as a reason to leave an entry out must."""
-    return bool(match) and all(facet in known and known[facet] <= {*values} for facet, values in match.items())
+    return bool(match) and all(
+        (found := known.get(facet)) is not None and found <= {*values} for facet, values in match.items()
+    )
 
 
 def open_facets(match: Mapping[str, Any], known: Known) -> list[str]:

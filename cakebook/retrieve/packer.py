@@ -82,7 +82,7 @@ class Packer:
         passing = [c for c in candidates if c.scope.withheld is None and c.merit > 0]
         for candidate in passing:
             if bonus := ranking()["packs"]["kinds"][self.stage].get(candidate.card["kind"]):
-                candidate.terms["stage-kind"] = bonus
+                candidate.add(**{"stage-kind": bonus})
         passing = self._without_superseded([c for c in self._near_enough(passing) if self._fits_stage(c)])
         best = max(map(_worth, passing), default=0.0)
         wanted = [self._choice(c, best) for c in passing]

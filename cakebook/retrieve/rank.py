@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cakebook.index.ranking import ranking
 from cakebook.model.query import Facets
 from cakebook.model.terms import Vocabulary
-from cakebook.retrieve.conditions import Conditions
+from cakebook.retrieve.conditions import Conditions, conditions_of
 from cakebook.retrieve.fuse import convex
 from cakebook.retrieve.scope import Card, Filter, Scope
 from cakebook.retrieve.understand import Reading
@@ -32,15 +33,32 @@ class Candidate:
     exact: int
     near: Near | None = None
 
+    _sums: tuple[float, float] | None = None
+
+    def add(self, **terms: float) -> None:
+        """Add terms to the score."""
+        self.terms |= terms
+        self._sums = None
+
     @property
     def score(self) -> float:
         """Rounded, so that the last bits of a float never decide an order."""
-        return round(sum(self.terms.values()), 4)
+        return self._both[0]
 
     @property
     def merit(self) -> float:
         """What speaks for it: penalties rank an entry lower, they never leave it out."""
-        return round(sum(v for v in self.terms.values() if v > 0), 4)
+        return self._both[1]
+
+    @property
+    def _both(self) -> tuple[float, float]:
+        if self._sums is None:
+            score = merit = 0.0
+            for value in self.terms.values():
+                score += value
+                merit += max(value, 0.0)
+            self._sums = round(score, 4), round(merit, 4)
+        return self._sums
 
     @property
     def order(self) -> tuple[int, float, str]:
@@ -59,13 +77,14 @@ class Ranker:
         self.catalog, self.facets, self.reading, self.stale = view.catalog, facets, reading, view.stale
         self.near: dict[int, Near] = {}
         self.more: dict[str, dict[int, float]] = {}
+        self.pruned = False
         self.apis: dict[int, tuple[str, ...]] = {}
         self._nearest = nearest
         self.weights: dict[str, Any] = ranking()
         vocabulary = self.catalog.vocabulary
         heard = Facets(operators=reading.operators, targets=reading.targets, dtypes=reading.dtypes, when=reading.conditions)
-        recognised = Conditions(heard, vocabulary)
-        stated = Conditions(facets, vocabulary)
+        recognised = Conditions(heard, vocabulary) if heard != Facets() else None
+        stated = conditions_of(facets, vocabulary)
         self.filter = Filter(facets, stated, recognised, vocabulary, view.serve, reading.lang)
         self.lines = {o: vocabulary.operator_line(o) for o in (*facets.operators, *reading.operators)}
 
@@ -91,52 +110,82 @@ class Ranker:
         terms = [term for o in self.reading.operators for term in self.lines[o]]
         return self.catalog.declaring([*terms, *self.reading.bottlenecks], limit)
 
-    def candidates(self, channels: dict[str, dict[int, float]], rows: list[int]) -> list[Candidate]:
-        """Scored candidates for `rows`, best first; withheld ones included."""
+    def candidates(self, channels: dict[str, dict[int, float]], rows: list[int], prune: bool = False) -> list[Candidate]:
+        """Scored candidates for `rows`, best first; withheld ones included.
+
+        `prune`: without those that are too far behind to be shown; `pruned` then says whether there were any.
+        """
         weights = dict(self.weights["channels"][self.reading.query_class])
         if lexical := channels.get("lexical"):
             # The best of poor matches is still a poor match: facets then decide.
             weights["lexical"] *= self.share(max(lexical, key=lambda row: (lexical[row], -row)))
         fused = convex({**channels, **self.more}, weights | self.weights["packs"]["channels"])
-        cards = self.catalog.cards(rows)
         excluded = {name.casefold() for name in self.facets.exclude}
         found = [
-            self._candidate(row, card, dict(fused.get(row, {})))
-            for row, card in cards.items()
+            Candidate(row, card, Scope(), terms, len(self.reading.exact.get(row, ())), self.near.get(row))
+            for row, card in self.catalog.cards(rows).items()
             if card["id"].casefold() not in excluded
+            for terms in [fused.get(row, {}) | self._facet_terms(card)]
         ]
-        return sorted(found, key=lambda c: c.order)
+        self.pruned = False
+        return sorted(self._judged(sorted(found, key=lambda c: c.order), prune), key=lambda c: c.order)
 
-    def _candidate(self, row: int, card: Card, terms: dict[str, float]) -> Candidate:
-        scope = self.filter.apply(card)
+    def _judged(self, candidates: list[Candidate], prune: bool) -> Iterator[Candidate]:
+        """Candidates with what the filters say.
+
+        With `prune` those are left out that could not be shown whatever the filters say: what a filter can still add is
+        known, and the best that passes is the yardstick.
+        """
+        gain = self.weights["conditions"]["met"] + max(self.weights["tiers"].values())
+        best = 0.0
+        for candidate in candidates:
+            if prune and not candidate.exact and candidate.merit + gain < self.weights["relative_floor"] * best:
+                self.pruned = True
+                continue
+            self._judge(candidate)
+            if candidate.scope.withheld is None:
+                best = max(best, candidate.merit)
+            yield candidate
+
+    def _judge(self, candidate: Candidate) -> None:
+        card = candidate.card
+        scope = candidate.scope = self.filter.apply(card)
         conditions = self.weights["conditions"]
-        terms |= self._facet_terms(card)
         if scope.met:
-            terms["conditions"] = conditions["met"]
+            candidate.add(conditions=conditions["met"])
         elif scope.not_met or scope.avoid:
-            terms["conditions"] = conditions["not_met"]
+            candidate.add(conditions=conditions["not_met"])
         if scope.unknown:
-            terms["scope"] = self.weights["scope_unknown"] * scope.unknown
+            candidate.add(scope=self.weights["scope_unknown"] * scope.unknown)
         if card["id"] in self.stale:
-            terms["stale"] = self.weights["stale"]
+            candidate.add(stale=self.weights["stale"])
         if tier := self.weights["tiers"][card["tier"]]:
-            terms["tier"] = tier
-        return Candidate(row, card, scope, terms, len(self.reading.exact.get(row, ())), self.near.get(row))
+            candidate.add(tier=tier)
+
+    @cached_property
+    def _asked(self) -> list[tuple[str, str, list[tuple[str, float]]]]:
+        """Facet, key of the card, and the terms asked for with the weight of each; what was set weighs more."""
+        boosts = self.weights["boosts"]
+        asked = []
+        for name, key in (("operators", "operators"), ("stages", "stages"), ("bottlenecks", "bottlenecks"), ("dsls", "dsl")):
+            sources = ((getattr(self.facets, name), "set"), (getattr(self.reading, name), "recognised"))
+            if terms := [(term, float(boosts[how][name])) for given, how in sources for term in given]:
+                asked.append((name, key, terms))
+        return asked
+
+    @cached_property
+    def _target_names(self) -> frozenset[str]:
+        targets = [*self.filter.targets, *self.reading.targets]
+        return frozenset([*targets, *map(self.catalog.vocabulary.architecture, targets)])
 
     def _facet_terms(self, card: Card) -> dict[str, float]:
-        """One term per facet: what the caller set weighs more than what was only recognised."""
-        boosts = self.weights["boosts"]
+        """One term per facet: the best of what was asked."""
         terms: dict[str, float] = {}
-        for name, key in (("operators", "operators"), ("stages", "stages"), ("bottlenecks", "bottlenecks"), ("dsls", "dsl")):
-            asked_set, asked_read = getattr(self.facets, name), getattr(self.reading, name)
-            best = 0.0
-            for asked, weight in ((asked_set, boosts["set"][name]), (asked_read, boosts["recognised"][name])):
-                best = max([best, *(weight * self._fit(name, term, card[key]) for term in asked)])
-            if best:
+        for name, key, asked in self._asked:
+            if best := max(weight * self._fit(name, term, card[key]) for term, weight in asked):
                 terms[name] = best
-        targets = [*self.filter.targets, *self.reading.targets]
-        if any(t in card["targets"] or self.catalog.vocabulary.architecture(t) in card["targets"] for t in targets):
-            terms["targets"] = boosts["set"]["targets"]
+        if not self._target_names.isdisjoint(card["targets"]):
+            terms["targets"] = self.weights["boosts"]["set"]["targets"]
         return terms
 
     def _fit(self, facet: str, term: str, declared: list[str]) -> float:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cakebook.model.notes import Note
 from cakebook.model.query import TIERS, Facets, Lang, Tier, Withheld
 from cakebook.model.terms import Vocabulary
-from cakebook.retrieve.conditions import Known, holds, holds_throughout, open_facets
+from cakebook.retrieve.conditions import Conditions, Known, holds_throughout
 from cakebook.retrieve.labels import in_lang, say
 from cakebook.text import versions
 
 Card = dict[str, Any]
+
+
+KEPT = 16
+"""Requests whose judgement of every card is kept."""
+Caveat = tuple[str, str, dict[str, str]]
+"""Code, name of the sentence and its values: few of the entries looked at are shown."""
 
 
 @dataclass
@@ -26,7 +31,7 @@ class Scope:
     """
 
     withheld: Withheld | None = None
-    caveats: list[Note] = field(default_factory=list)
+    caveats: list[Caveat] = field(default_factory=list)
     unknown: int = 0
     met: str = ""
     not_met: bool = False
@@ -38,16 +43,37 @@ class Filter:
     """The caller's filters, ready to be applied to many cards. `stated`: conditions that the caller set or implied."""
 
     def __init__(
-        self, facets: Facets, stated: Known, recognised: Known, vocabulary: Vocabulary, serve: Tier, lang: Lang
+        self, facets: Facets, stated: Conditions, recognised: Conditions | None, vocabulary: Vocabulary, serve: Tier, lang: Lang
     ) -> None:
         self.facets, self.stated = facets, stated
-        self.either: Known = ChainMap(stated, recognised)  # type: ignore[arg-type]  # it is only read
+        self.either: Known | None = ChainMap(stated, recognised) if recognised is not None else None  # type: ignore[arg-type]
         self.vocabulary, self.lang = vocabulary, lang
         self.minimum = TIERS.index(facets.tier or serve)
+        # Who asks again about the same chip and operator, with other words, gets the same judgement of each card.
+        kept: dict[object, dict[str, Scope]] = vocabulary.memo.setdefault("scopes", {})
+        key = repr(facets), lang, serve
+        if key not in kept and len(kept) >= KEPT:
+            kept.clear()
+        self._kept = kept.setdefault(key, {})
         self.targets = [t for name in facets.targets for t in vocabulary.expand_target(name)]
 
     def apply(self, card: Card) -> Scope:
-        """Judge one card."""
+        """Judge one card; the result is shared and must not be changed."""
+        scope = self._kept.get(card["id"])
+        if scope is None:
+            scope = self._kept[card["id"]] = self._judge_all(card)
+        return scope if self.either is None or scope.withheld is not None else self._as_recognised(scope, card, self.either)
+
+    def _as_recognised(self, scope: Scope, card: Card, either: Known) -> Scope:
+        """What the text lets us recognise is no reason to leave an entry out, but a grave caveat."""
+        texts = [in_lang(c, "text", self.lang) for c in card["avoid_when"] if holds_throughout(c["match"], either)]
+        if not texts:
+            return scope
+        grave = [("avoid-when", "avoid", {"text": text}) for text in texts]
+        others = [c for c in scope.caveats if c[0] != "avoid-if" or c[2]["text"] not in texts]
+        return replace(scope, avoid=True, caveats=[*grave, *others])
+
+    def _judge_all(self, card: Card) -> Scope:
         scope = Scope()
         if TIERS.index(card["tier"]) < self.minimum:
             scope.withheld = Withheld(card["id"], "tier", say("tier", self.lang, tier=card["tier"]))
@@ -78,7 +104,7 @@ class Filter:
             )
         elif fits is None:
             scope.unknown += 1
-            scope.caveats.append(Note("not-verified", say("not-verified", self.lang, name=name, asked=asked)))
+            scope.caveats.append(("not-verified", "not-verified", {"name": name, "asked": asked}))
             if self.facets.strict_scope:
                 scope.withheld = Withheld(card["id"], "scope-unknown", say("not-verified", self.lang, name=name, asked=asked))
         return scope.withheld is None
@@ -106,32 +132,28 @@ class Filter:
             return True
         only = [d for d in declared if architecture(d) in wanted]
         if only:
-            scope.caveats.append(Note("only-sku", say("only-sku", self.lang, sku=", ".join(only))))
+            scope.caveats.append(("only-sku", "only-sku", {"sku": ", ".join(only)}))
         return bool(only)
 
     def _conditions(self, scope: Scope, card: Card) -> None:
         for case in card["avoid_when"]:
-            text = in_lang(case, "text", self.lang)
-            if holds_throughout(case["match"], self.stated):
-                scope.withheld = Withheld(card["id"], "avoid-when", text)
+            found = self.stated.outcome(case["match"])
+            if found.throughout:
+                scope.withheld = Withheld(card["id"], "avoid-when", in_lang(case, "text", self.lang))
                 return
-            if holds_throughout(case["match"], self.either):
-                scope.avoid = True
-                scope.caveats.insert(0, Note("avoid-when", say("avoid", self.lang, text=text)))
-            elif holds(case["match"], self.stated) is not False:
-                scope.caveats.append(Note("avoid-if", say("avoid-if", self.lang, text=text)))
-                scope.open += open_facets(case["match"], self.stated)
-        cases = [(holds(c["match"], self.stated), c) for c in card["applies_when"]]
-        for fits, case in cases:
-            text = in_lang(case, "text", self.lang)
-            if fits and not scope.met:
-                scope.met = text
-            elif fits is None:
-                scope.open += open_facets(case["match"], self.stated)
-                scope.caveats.append(Note("condition", say("condition", self.lang, text=text)))
-        if cases and all(fits is False for fits, _ in cases):
+            if found.holds is not False:
+                scope.caveats.append(("avoid-if", "avoid-if", {"text": in_lang(case, "text", self.lang)}))
+                scope.open += found.open
+        cases = [(self.stated.outcome(c["match"]), c) for c in card["applies_when"]]
+        for found, case in cases:
+            if found.holds and not scope.met:
+                scope.met = in_lang(case, "text", self.lang)
+            elif found.holds is None:
+                scope.open += found.open
+                scope.caveats.append(("condition", "condition", {"text": in_lang(case, "text", self.lang)}))
+        if cases and all(found.holds is False for found, _ in cases):
             scope.not_met = True
-            scope.caveats.insert(0, Note("conditions-not-met", say("not-met", self.lang)))
+            scope.caveats.insert(0, ("conditions-not-met", "not-met", {}))
 
 
 def _within(declared: list[str], wanted: tuple[str, ...]) -> bool | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 
-from cakebook.index.catalog import Catalog
+from cakebook.index.catalog import Catalog, Section
 from cakebook.index.ranking import ranking
 from cakebook.model.notes import Note
 from cakebook.model.query import Facets, Hit, Lang, SearchRequest, SearchResult, Understood, Withheld
@@ -14,11 +13,9 @@ from cakebook.retrieve.labels import in_lang, say
 from cakebook.retrieve.rank import Candidate, Ranker
 from cakebook.retrieve.understand import Reading, understand
 from cakebook.retrieve.view import View, sense
-from cakebook.text import tokens
 
 SNIPPET = 180
 """Characters of a snippet."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])\s*")
 
 
 def search(view: View, request: SearchRequest) -> SearchResult:
@@ -60,9 +57,9 @@ def gather(ranker: Ranker, view: View, text: str, limit: int) -> tuple[list[Cand
     while True:
         channels = ranker.channels(wanted)
         rows = sorted({*ranker.declaring(wanted), *(row for scores in channels.values() for row in scores)})
-        candidates = ranker.candidates(channels, rows)
+        candidates = ranker.candidates(channels, rows, prune=True)
         passing = sum(c.scope.withheld is None for c in candidates)
-        if passing >= limit or wanted >= size:
+        if passing >= limit or wanted >= size or ranker.pruned:  # whatever comes now would be too far behind
             break
         wanted *= 4
     confidence = ranker.confidence(candidates[0] if candidates else None)
@@ -124,7 +121,7 @@ def understood(reading: Reading, facets: Facets, catalog: Catalog) -> Understood
 
 def notes_of(candidate: Candidate, stale: frozenset[str], lang: Lang) -> tuple[Note, ...]:
     """Caveats of an entry as shown, gravest first."""
-    notes = list(candidate.scope.caveats)
+    notes = [Note(code, say(name, lang, **values)) for code, name, values in candidate.scope.caveats]
     if candidate.card["id"] in stale:
         notes.insert(0, Note("review-due", say("review-due", lang, date=candidate.card["stale_after"][:10])))
     if candidate.card["tier"] == "founding":
@@ -163,18 +160,17 @@ def _snippet(catalog: Catalog, candidate: Candidate, reading: Reading) -> tuple[
     """
     wanted = set(reading.words)
     foreign = "Summary" if reading.lang == "zh" else "摘要"
-    best = ("", "", 0)
+    best: tuple[str, Section | None, int] = ("", None, 0)
     for section in catalog.sections(candidate.row):
         if section.title in ("Sources", "Check", "Pattern", foreign):
             continue
         if candidate.near is not None and section.title == candidate.near.part and not best[2]:
-            best = (section.title, section.prose, 0)
+            best = (section.title, section, 0)
         matched = len(section.words & wanted)
         if matched > best[2]:
-            best = (section.title, section.prose, matched)
-    title, prose, _ = best
-    if not prose:
+            best = (section.title, section, matched)
+    title, where, _ = best
+    if where is None or not where.sentences:
         return "", ""
-    sentences = [s for s in _SENTENCE.split(prose) if s]
-    chosen = max(sentences, key=lambda s: len(wanted.intersection(tokens.words(s))))  # the first of equals
+    chosen, _ = max(where.sentences, key=lambda s: len(s[1] & wanted))  # the first of equals
     return title, chosen if len(chosen) <= SNIPPET else chosen[:SNIPPET].rsplit(" ", 1)[0] + " …"

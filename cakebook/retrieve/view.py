@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cakebook.errors import IndexMissing, StoreError
 from cakebook.index.catalog import Catalog
+from cakebook.index.ranking import ranking
 from cakebook.model.manifest import Manifest
 from cakebook.model.notes import Note
 from cakebook.model.query import TIERS, Lang, Mode, Tier
@@ -77,7 +78,7 @@ def sense(view: View, text: str, mode: Mode, identifier: bool) -> Sense:
             raise IndexMissing(f"the index has no vectors{why}", hint="run `cakebook sync --embedder use`")
         return Sense(view.with_trouble(("no-vectors", {"reason": view.no_vectors})) if view.no_vectors else view)
     try:
-        meaning.nearest(text, 1)
+        meaning.nearest(text, int(ranking()["candidates"]))
     except StoreError as error:
         if mode == "hybrid":
             raise

@@ -4,12 +4,16 @@
     .venv/bin/python scripts/bench/ratios.py --json
 
 Every number is the median of interleaved repetitions. Promises: whole-process lexical search at most 2 × importing typer
-and pydantic; sync with one edited entry at most 0.5 × a full build at the size of the shipped book and 0.1 × at 2,000
-generated entries; warm search at 2,000 entries at most 3 × that of the shipped book.
+and pydantic, and hybrid at most 5 × lexical; sync with one edited entry at most 0.25 × a rebuild that finds all vectors in the
+cache, and 0.1 × at 2,000 generated entries; warm lexical search at 2,000 entries at most 3 × that of the shipped book; warm
+hybrid search at most 1.7 × the bare embedding call, 2.5 × at 2,000 entries, whose vectors are made from a hash and whose
+questions are embedded apart. Peak memory is that of whole processes. One BLAS thread throughout, as the command line sets it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import random
@@ -19,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,16 +44,43 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        os.environ["CAKEBOOK_STATE"] = str(folder / "state")
+        os.environ |= {"CAKEBOOK_STATE": str(folder / "state"), "CAKEBOOK_CACHE": str(folder / "cache")}
         small, large = copy_of_book(folder / "small", 0), copy_of_book(folder / "large", LARGE)
-        rows = [process_ratio(small)]
-        for book, limit in ((small, 0.5), (large, 0.1)):
-            rows.append(sync_ratio(book, limit))
-        with Book.open(small) as few, Book.open(large) as many:
+        rows = process_ratios(small)
+        rows.append(sync_ratio(small, 0.25))
+        with Book.open(small) as few:
             few.sync()
-            many.sync()
-            rows.append(warm_ratio(few, many))
+            rows.append(warm_hybrid_ratio(few, 1.7))
+            with hashed_vectors(), Book.open(large) as many:
+                rows.append(sync_ratio(large, 0.1))
+                many.sync()
+                rows.append(warm_ratio(few, many))
+                rows.append(warm_hybrid_ratio(many, 2.5))
     report(rows)
+
+
+@contextlib.contextmanager
+def hashed_vectors() -> Iterator[None]:
+    """Unit vectors seeded by a hash of the text: tens of thousands of passages need no model to be searched."""
+    import numpy as np
+
+    from cakebook.index import embedders
+    from cakebook.index.use import INFO
+
+    class Hashed:
+        info = INFO
+
+        def encode(self, texts: list[str], *, query: bool = False) -> object:
+            seeds = [int.from_bytes(sha256(text.encode()).digest()[:8], "big") for text in texts]
+            return np.stack([np.random.default_rng(seed).standard_normal(INFO.dim) for seed in seeds])
+
+    real = embedders.load
+    made = embedders.Embedder(Hashed())
+    embedders.load = lambda name, cache: made  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        embedders.load = real
 
 
 def copy_of_book(folder: Path, generated: int) -> Path:
@@ -74,57 +106,116 @@ def copy_of_book(folder: Path, generated: int) -> Path:
     return folder
 
 
-def process_ratio(book: Path) -> dict[str, object]:
-    """A whole `cakebook search` process against one that only imports typer and pydantic."""
-    search = [sys.executable, "-m", "cakebook", "search", QUESTIONS[0], "--target", "910B3", "--book", str(book)]
+def process_ratios(book: Path) -> list[dict[str, object]]:
+    """Whole `cakebook search` processes: lexical against one that only imports typer and pydantic, hybrid against lexical."""
+    cakebook = [sys.executable, "-m", "cakebook"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run(search, env=environment, check=True, capture_output=True)  # builds the index
 
     def process(command: list[str]) -> Callable[[], None]:
         return lambda: void(subprocess.run(command, env=environment, check=True, capture_output=True))
 
-    base, ours = interleaved(process([sys.executable, "-c", "import typer, pydantic"]), process(search), 15)
-    return row("whole-process search / import typer, pydantic", ours, base, 2.0)
+    def search(mode: str) -> Callable[[], None]:
+        return process([*cakebook, "search", QUESTIONS[0], "--target", "910B3", "--mode", mode, "--book", str(book)])
+
+    process([*cakebook, "sync", "--book", str(book)])()
+    search("hybrid")()
+    base, lexical, hybrid = interleaved(
+        [process([sys.executable, "-c", "import typer, pydantic"]), search("lexical"), search("hybrid")], 15
+    )
+    memory = {
+        what: peak([*cakebook, *command, "--book", str(book)], environment)
+        for what, command in {
+            "lexical search": ["search", QUESTIONS[0], "--mode", "lexical"],
+            "hybrid search": ["search", QUESTIONS[0], "--mode", "hybrid"],
+            "sync from nothing": ["sync", "--rebuild"],
+        }.items()
+    }
+    return [
+        row("whole-process lexical search / import typer, pydantic", lexical, base, 2.0),
+        row("whole-process hybrid search / lexical", hybrid, lexical, 5.0),
+        *({"what": f"peak memory, {what}", "ours_ms": "", "base_ms": "", "ratio": f"{mb:.0f} MB", "limit": "—"} for what, mb in memory.items()),
+    ]  # fmt: skip
+
+
+def peak(command: list[str], environment: dict[str, str]) -> float:
+    """Peak resident memory of a process in MB (10^6 bytes)."""
+    code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); "
+    code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-c", code, *command], env=environment, check=True, capture_output=True, text=True)
+    return int(done.stdout) * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def sync_ratio(book: Path, limit: float) -> dict[str, object]:
-    """A sync after one edit against a build from nothing, both in this process."""
+    """A sync after one edit against a rebuild that finds every vector in the cache, both in this process."""
     from cakebook.service import Book
 
     path = next((book / "entries" / "memory").glob("ascendc-gm-burst-size.md"))
-    original = path.read_bytes()
+    original = path.read_text("utf-8")
+    versions = itertools.count()
     with Book.open(book) as opened:
         entries = opened.sync(rebuild=True).entries
 
-        def edited_twice() -> None:  # an edit withholds the entry, its reversal reads, chunks and admits it again
-            for data in (original + b"\n", original):
-                path.write_bytes(data)
+        def edited_twice() -> None:  # an edit withholds the entry, its reversal reads, chunks, embeds and admits it again
+            for text in (original.replace("## Why\n", f"## Why\nEdit {next(versions)}. "), original):
+                path.write_text(text, "utf-8")
                 opened.sync()
 
-        full, two = interleaved(lambda: void(opened.sync(rebuild=True)), edited_twice, 5 if entries < 100 else 3)
-    return row(f"sync after one edit / full build, {entries} entries", two / 2, full, limit)
+        full, two = interleaved([lambda: void(opened.sync(rebuild=True)), edited_twice], 5 if entries < 100 else 3)
+    return row(f"sync after one edit / rebuild with warm cache, {entries} entries", two / 2, full, limit)
 
 
 def warm_ratio(few: object, many: object) -> dict[str, object]:
     """Six questions on an opened book of 2,000 entries against the shipped book."""
 
     def ask(book: object) -> Callable[[], None]:
-        return lambda: [void(book.search(q, target="910B3")) for q in QUESTIONS] and None  # type: ignore[attr-defined]
+        return lambda: [void(book.search(q, target="910B3", mode="lexical")) for q in QUESTIONS] and None  # type: ignore[attr-defined]
 
     ask(few)(), ask(many)()
-    base, ours = interleaved(ask(few), ask(many), 15)
-    return row(f"warm search, {LARGE} entries / shipped book", ours, base, 3.0)
+    base, ours = interleaved([ask(few), ask(many)], 15)
+    return row(f"warm lexical search, {LARGE} entries / shipped book", ours, base, 3.0)
 
 
-def interleaved(first: Callable[[], None], second: Callable[[], None], repeats: int) -> tuple[float, float]:
-    """Median seconds of two actions, run in turn so that both meet the same machine."""
-    times: tuple[list[float], list[float]] = ([], [])
+def warm_hybrid_ratio(book: object, limit: float) -> dict[str, object]:
+    """New questions on an opened book in hybrid mode against embedding them and nothing else.
+
+    Where the book's vectors are hashed, its searches pay nothing for the question's: the bare call is added.
+    """
+    from cakebook.index import embedders
+
+    from cakebook.index.use import Use
+
+    cache = Path(os.environ["CAKEBOOK_CACHE"])
+    real = embedders.Embedder(Use(cache))
+    hashed = not isinstance(embedders.load("use", cache)._model, Use)
+    numbers = itertools.count()
+    questions = [q for q in QUESTIONS if " " in q or not q.isascii()]
+
+    def each(call: Callable[[str], object]) -> Callable[[], None]:
+        def run() -> None:
+            number = next(numbers)  # no question twice: vectors of questions are remembered
+            for question in questions:
+                void(call(f"{question} {number}"))
+
+        return run
+
+    bare = each(real.embed_query)
+    search = each(lambda q: book.search(q, target="910B3", mode="hybrid"))  # type: ignore[attr-defined]
+    bare(), search()
+    base, ours = interleaved([bare, search], 15)
+    ours += base if hashed else 0.0
+    entries = book.status().entries  # type: ignore[attr-defined]
+    return row(f"warm hybrid search / bare embedding call, {entries} entries", ours, base, limit)
+
+
+def interleaved(actions: list[Callable[[], None]], repeats: int) -> list[float]:
+    """Median seconds of some actions, run in turn so that all meet the same machine."""
+    times: list[list[float]] = [[] for _ in actions]
     for _ in range(repeats):
-        for action, found in zip((first, second), times, strict=True):
+        for action, found in zip(actions, times, strict=True):
             start = time.perf_counter()
             action()
             found.append(time.perf_counter() - start)
-    return statistics.median(times[0]), statistics.median(times[1])
+    return [statistics.median(found) for found in times]
 
 
 def row(what: str, ours: float, base: float, limit: float) -> dict[str, object]:
@@ -151,5 +242,6 @@ def void(_: object) -> None:
 
 
 if __name__ == "__main__":
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     sys.path.insert(0, str(ROOT))
     main()

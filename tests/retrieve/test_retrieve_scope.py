@@ -2,8 +2,9 @@
 
 import pytest
 
-from cakebook.model.query import MAX_LIMIT
+from cakebook.model.query import MAX_LIMIT, Facets
 from cakebook.retrieve import request as requests
+from cakebook.retrieve.conditions import Conditions
 from cakebook.retrieve.scope import Filter
 
 EVERYTHING = 50
@@ -25,7 +26,7 @@ def cards(book):
 def judge(book, card, **facets):
     vocabulary = book._view().catalog.vocabulary
     given = requests.facets(vocabulary, "founding", **facets)
-    return Filter(given, {}, {}, vocabulary, "founding", "en").apply(card)
+    return Filter(given, Conditions(Facets(), vocabulary), None, vocabulary, "founding", "en").apply(card)
 
 
 # Every shipped entry against every value of every filter
