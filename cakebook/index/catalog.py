@@ -53,7 +53,7 @@ CREATE VIRTUAL TABLE terms USING fts5vocab(lexical, 'row');
 """
 
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])\s*")
+_SENTENCE = r"(?<=[.!?])\s+|(?<=[。！？；])\s*"
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 """What a damaged file raises: its damaged names may stand in SQLite's own message."""
 _PASSAGES = "passages p JOIN entries e ON e.rowid = p.entry ORDER BY e.id, p.position"
@@ -71,7 +71,7 @@ class Section:
     @cached_property
     def sentences(self) -> tuple[tuple[str, frozenset[str]], ...]:
         """The sentences of the prose, each with its search tokens."""
-        return tuple((s, frozenset(tokens.words(s))) for s in _SENTENCE.split(self.prose) if s)
+        return tuple((s, frozenset(tokens.words(s))) for s in re.split(_SENTENCE, self.prose) if s)
 
 
 @dataclass(frozen=True)

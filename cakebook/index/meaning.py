@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,29 @@ REMEMBERED = 256
 """Questions whose vectors are kept."""
 
 
+class Answer(threading.Thread):
+    """A search by meaning that goes on while its asker does something else."""
+
+    def __init__(self, find: Callable[[], dict[int, Near]]) -> None:
+        super().__init__(name="cakebook-meaning", daemon=True)
+        self._find = find
+        self._found: dict[int, Near] = {}
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._found = self._find()
+        except BaseException as error:  # raised again where the answer is used
+            self._error = error
+
+    def result(self) -> dict[int, Near]:
+        """What was found; raises what went wrong."""
+        self.join()
+        if self._error is not None:
+            raise self._error
+        return self._found
+
+
 class Meaning:
     """Finds entries near a text. `problem`: why Chroma is not used although it should be, empty otherwise."""
 
@@ -28,26 +53,35 @@ class Meaning:
         self.model, self.problem = model, ""
         self._generation, self._settings = generation, settings
         self._asked: dict[str, Matrix] = {}
-        self._last: tuple[str, int, dict[int, Near]] = ("", 0, {})
 
     @property
     def engine(self) -> str:
         """`scan` or `chroma`: who proposes near vectors."""
         return self._vectors.name
 
-    def nearest(self, text: str, limit: int) -> dict[int, Near]:
-        """At most `limit` entry rows with their cosine and the passage it belongs to, nearest first.
+    def prepare(self) -> None:
+        """Load what the first question needs.
 
         Raises:
             EmbedderUnavailable: the model cannot be had here.
             IndexIncompatible: it has other weights than those that the index was made with.
             IndexCorrupt: the matrix is damaged.
         """
-        if self._last[:2] == (text, limit):  # whoever decides how to search asks first, the search asks again
-            return self._last[2]
-        found = self._nearest(text, limit)
-        self._last = text, limit, found
-        return found
+        _ = self._embedder, self._vectors
+
+    def ask(self, text: str, limit: int) -> Answer:
+        """Start to look for what is near a text: at most `limit` entry rows, nearest first. Call `prepare` before.
+
+        Both sides of a hybrid search spend their time in native code, so they run side by side.
+        """
+        answer = Answer(lambda: self._nearest(text, limit))
+        answer.start()
+        return answer
+
+    def nearest(self, text: str, limit: int) -> dict[int, Near]:
+        """The same at once; raises as `prepare` does."""
+        self.prepare()
+        return self._nearest(text, limit)
 
     def _nearest(self, text: str, limit: int) -> dict[int, Near]:
         query = self._embed(text)

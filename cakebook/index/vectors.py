@@ -6,6 +6,7 @@ the dimension and the number of rows.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ FILE = "vectors.f32"
 ENGINES = ("auto", "scan", "chroma")
 CHROMA_FROM = 60_000
 """Vectors from which `auto` prefers Chroma: below, the exact scan was faster (see the performance chapter)."""
+LARGE = 1 << 24
+"""Bytes from which a matrix is read by two threads."""
 PER_ENTRY = 8
 """Rows that an engine is asked for per wanted entry: the passages of one entry crowd together."""
 
@@ -74,7 +77,7 @@ class Vectors:
             cosines, owners = self.matrix[rows] @ query, self._owners[rows]
             starts = np.concatenate([[0], np.flatnonzero(np.diff(owners)) + 1])
         else:
-            rows, cosines, owners, starts = None, self.matrix @ query, self._owners, self._starts
+            rows, cosines, owners, starts = None, _product(self.matrix, query), self._owners, self._starts
         lengths = np.diff(np.append(starts, len(cosines)))
         best = np.fmax.reduceat(cosines, starts)
         # The first of the rows of each entry that reach its best; a row that is not a number is none.
@@ -88,6 +91,22 @@ class Vectors:
         named = at[order] if rows is None else rows[at[order]]
         found = zip(owners[at[order]].tolist(), best[order].tolist(), named.tolist(), strict=True)
         return {owner: Near(round(cosine, 6), self.parts[row]) for owner, cosine, row in found if cosine > 0}
+
+
+def _product(matrix: Matrix, query: Matrix) -> Matrix:
+    """`matrix @ query`; a large one in two halves side by side, as it takes as long as its memory takes to be read."""
+    import numpy as np
+
+    if matrix.nbytes < LARGE:
+        small: Matrix = matrix @ query
+        return small
+    half = len(matrix) // 2
+    found = np.empty(len(matrix), dtype=np.float32)
+    other = threading.Thread(target=np.dot, args=(matrix[:half], query, found[:half]))
+    other.start()
+    np.dot(matrix[half:], query, found[half:])
+    other.join()
+    return found
 
 
 def read_matrix(path: Path, rows: int, dim: int) -> Matrix:

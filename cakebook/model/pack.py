@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cakebook.model.notes import Note
-from cakebook.model.profile import Diagnosis
 from cakebook.model.query import DEFAULT_BUDGET, Facets, Mode, Withheld
+
+if TYPE_CHECKING:
+    from cakebook.model.profile import Diagnosis  # only where there is a profile: a search should not wait for it
 
 Role = Literal["constraint", "skeleton", "lever", "diagnosis"]
 Level = Literal["title", "summary", "pattern", "full"]

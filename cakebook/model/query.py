@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cakebook.model.notes import Note
-from cakebook.model.profile import Diagnosis
+
+if TYPE_CHECKING:
+    from cakebook.model.profile import Diagnosis  # only where there is a profile: a search should not wait for it
 
 Lang = Literal["en", "zh"]
 Mode = Literal["auto", "lexical", "hybrid"]

@@ -6,13 +6,17 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from cakebook.model import pack, query
 from cakebook.model.entry import Entry
 from cakebook.model.manifest import Manifest
 from cakebook.model.pack import ContextRequest, Pack
+from cakebook.model.profile import Diagnosis
 from cakebook.model.query import SearchRequest, SearchResult
 from cakebook.model.review import Anchor, Founding, Policy, Verdict
 from cakebook.model.vocabulary import FILES
 
+for module in (query, pack):  # they name it for the type checker alone
+    vars(module)["Diagnosis"] = Diagnosis
 SHAPES: dict[str, Any] = {
     "entry": Entry,
     "policy": Policy,

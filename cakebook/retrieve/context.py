@@ -143,7 +143,7 @@ class _Making:
             unrecognised=unrecognised,
             exhausted=exhausted,
             text=text,
-            degraded=view.degraded(lang),
+            degraded=self.how.degraded(lang),
             diagnosis=diagnosis,
             dsls=self.dsls,
         )

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from cakebook.errors import BadArgument, BadFilter, EmptyRequest, TierBelowPolicy, TooLarge
-from cakebook.model.pack import MAX_CODE, PURPOSES
 from cakebook.model.query import MAX_LIMIT, MAX_TEXT, MODES, TIERS, Facets, Mode, Tier
 from cakebook.model.terms import Vocabulary
 from cakebook.text import versions
@@ -108,6 +107,8 @@ def check_code(code: str) -> str:
     Raises:
         TooLarge: it is longer than `MAX_CODE` characters.
     """
+    from cakebook.model.pack import MAX_CODE  # a search needs nothing of packs
+
     if len(code) > MAX_CODE:
         raise TooLarge(f"the code has {len(code):,} characters; {MAX_CODE:,} are allowed", hint="give the kernel itself")
     return code.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
@@ -119,6 +120,8 @@ def check_purpose(mode: str | Sequence[str]) -> tuple[Mode, str]:
     Raises:
         BadFilter: a word is neither.
     """
+    from cakebook.model.pack import PURPOSES
+
     how: Mode = "auto"
     stage = ""
     for word in listed(mode):

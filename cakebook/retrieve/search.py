@@ -38,7 +38,7 @@ def search(view: View, request: SearchRequest) -> SearchResult:
         generation=view.manifest.generation,
         commit=view.manifest.commit,
         dirty=view.manifest.dirty,
-        degraded=view.degraded(reading.lang),
+        degraded=how.degraded(reading.lang),
         took_ms=round((time.perf_counter() - started) * 1000, 1),
         mode=how.mode,
     )

@@ -26,23 +26,20 @@ Nearest = Callable[[int], "dict[int, Near]"]
 
 @dataclass(frozen=True)
 class View:
-    """`troubles`: what is wrong with every answer from it. `meaning` is None where the index has no vectors; `no_vectors`
-    then says why, unless nobody wanted any."""
+    """`troubles`: what is wrong with every answer from it. `meaning` opens what searches by meaning, None where the index has
+    no vectors; `no_vectors` then says why, unless nobody wanted any."""
 
     catalog: Catalog
     manifest: Manifest
     serve: Tier
     stale: frozenset[str]
     troubles: tuple[Trouble, ...] = ()
-    meaning: Meaning | None = None
+    meaning: Callable[[], Meaning] | None = None
     no_vectors: str = ""
 
     def degraded(self, lang: Lang) -> tuple[Note, ...]:
-        """What is wrong with the answer, in `lang`."""
-        troubles = self.troubles
-        if self.meaning is not None and self.meaning.problem:
-            troubles = (*troubles, ("engine", {"reason": self.meaning.problem}))
-        return tuple(Note(name, say(name, lang, **values)) for name, values in troubles)
+        """What is wrong with every answer, in `lang`."""
+        return tuple(Note(name, say(name, lang, **values)) for name, values in self.troubles)
 
     def with_trouble(self, *troubles: Trouble) -> View:
         """The same with further troubles."""
@@ -55,8 +52,24 @@ class Sense:
 
     view: View
     nearest: Nearest | None = None
-    embedder: str | None = None
-    engine: str = "scan"
+    meaning: Meaning | None = None
+
+    @property
+    def embedder(self) -> str | None:
+        """Name and digest of the model, None if it was not asked."""
+        return f"{self.meaning.model.id}@{self.meaning.model.digest[:12]}" if self.meaning else None
+
+    @property
+    def engine(self) -> str:
+        """Who found near vectors."""
+        return self.meaning.engine if self.meaning else "scan"
+
+    def degraded(self, lang: Lang) -> tuple[Note, ...]:
+        """What is wrong with the answer, in `lang`; to be asked when the search is over."""
+        found = self.view.degraded(lang)
+        if self.meaning and self.meaning.problem:
+            found = (*found, Note("engine", say("engine", lang, reason=self.meaning.problem)))
+        return found
 
     @property
     def mode(self) -> Literal["lexical", "hybrid"]:
@@ -71,23 +84,28 @@ def sense(view: View, text: str, mode: Mode, identifier: bool) -> Sense:
     """
     if mode == "lexical" or not text.strip() or (mode == "auto" and identifier):
         return Sense(view)
-    meaning = view.meaning
-    if meaning is None:
+    if view.meaning is None:
         if mode == "hybrid":
             why = f": {view.no_vectors}" if view.no_vectors else ""
             raise IndexMissing(f"the index has no vectors{why}", hint="run `cakebook sync --embedder use`")
         return Sense(view.with_trouble(("no-vectors", {"reason": view.no_vectors})) if view.no_vectors else view)
+    wanted = int(ranking()["candidates"])
     try:
-        meaning.nearest(text, int(ranking()["candidates"]))
+        meaning = view.meaning()
+        meaning.prepare()
+        answer = meaning.ask(text, wanted)
     except StoreError as error:
         if mode == "hybrid":
             raise
         return Sense(view.with_trouble(("no-vectors", {"reason": str(error)})))
-    name = f"{meaning.model.id}@{meaning.model.digest[:12]}"
-    return Sense(view, lambda limit: meaning.nearest(text, limit), name, meaning.engine)
+
+    def nearest(limit: int) -> dict[int, Near]:
+        return answer.result() if limit == wanted else meaning.nearest(text, limit)
+
+    return Sense(view, nearest, meaning)
 
 
-def look(catalog: Catalog, manifest: Manifest, meaning: Meaning | None) -> View:
+def look(catalog: Catalog, manifest: Manifest, meaning: Callable[[], Meaning] | None) -> View:
     """What a generation says about itself."""
     troubles: list[Trouble] = []
     edited = [w.id for w in catalog.withheld() if w.code == "edited"]

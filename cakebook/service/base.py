@@ -31,6 +31,7 @@ class Base:
         self._place: Place | None = None
         self._opened: Generation | None = None
         self._seen: View | None = None
+        self._meaning: Meaning | None = None
         self._stale: tuple[float, bool] | None = None
 
     @classmethod
@@ -53,7 +54,7 @@ class Base:
         """Release the generation."""
         if self._opened is not None:
             self._opened.close()
-            self._opened = self._seen = None
+            self._opened = self._seen = self._meaning = None
 
     def __enter__(self) -> Self:
         return self
@@ -116,16 +117,19 @@ class Base:
             if opened.manifest.book not in (UNANCHORED, book_id(self.root)):
                 opened.close()
                 raise IndexIncompatible("the index was built from another book", hint="run `cakebook sync`")
-            self._opened, self._seen = opened, look(opened.catalog, opened.manifest, self._meaning(opened))
+            meaning = self._open_meaning if opened.manifest.embedder else None
+            self._opened, self._seen = opened, look(opened.catalog, opened.manifest, meaning)
         return self._seen.with_trouble(("stale", {})) if self.stale() else self._seen
 
-    def _meaning(self, opened: Generation) -> Meaning | None:
-        if opened.manifest.embedder is None:
-            return None
-        from cakebook.index.embedders import ModelInfo
-        from cakebook.index.meaning import Meaning
+    def _open_meaning(self) -> Meaning:
+        """What searches the opened generation by meaning; made when a question first needs it."""
+        assert self._opened is not None and self._opened.manifest.embedder is not None
+        if self._meaning is None:
+            from cakebook.index.embedders import ModelInfo
+            from cakebook.index.meaning import Meaning
 
-        return Meaning(opened, ModelInfo(**opened.manifest.embedder), self.settings)
+            self._meaning = Meaning(self._opened, ModelInfo(**self._opened.manifest.embedder), self.settings)
+        return self._meaning
 
 
 def nearest_id(entry_id: str, known: Sequence[str]) -> NoSuchEntry:
