@@ -279,6 +279,10 @@ class Catalog:
         found = self._rows(f"SELECT p.entry, p.part FROM {_PASSAGES}")
         return [entry for entry, _ in found], [part for _, part in found]
 
+    def passage_digests(self) -> list[str]:
+        """Text digests of all passages, in the order of the rows of the matrix."""
+        return [digest for (digest,) in self._rows(f"SELECT p.digest FROM {_PASSAGES}")]
+
     def passage_ids(self) -> list[str]:
         """`<entry id>#<position>` of all passages, in the order of the rows of the matrix."""
         try:

@@ -11,36 +11,58 @@ from cakebook.index.catalog import SCHEMA
 from cakebook.index.generation import Store
 from cakebook.index.ranking import ranking_digest
 from cakebook.repo.head import git_folder, head_commit
-from cakebook.repo.layout import JUDGED, TRUST, FolderSource
+from cakebook.repo.layout import JUDGED, PACKAGED_BOOK, TRUST, FolderSource
 from cakebook.settings import SHIPPED_ROOTS, Settings
 
+PACKAGED_INDEX = PACKAGED_BOOK.with_name("index")
+"""The index that an installed release carries beside its book."""
 SMALL_BOOK = 500
 """Entries below which a stale index is brought up to date before a command-line search."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """`store`: the index folder. `local`: it lies in the book itself. `writable`: it can be built there."""
+    """`store`: the index folder. `local`: it lies in the book itself. `writable`: it can be built there.
+
+    `packaged`: the book is the one that an installed release carries; no repository around it is its own.
+    """
 
     root: Path
     store: Store
     local: bool
     writable: bool
+    packaged: bool = False
 
 
 def place(root: Path, settings: Settings, *, building: bool = False) -> Place:
     """The index of the book at `root`: inside it, or in the state folder if the book cannot be written.
 
-    A read-only medium may carry its index: that one is read until another is built (`building`) in the state folder.
+    A read-only medium may carry its index: that one is read until another is built (`building`) in the state folder. So does
+    an installed release, in whose folder nothing is ever written.
     """
+    if root == PACKAGED_BOOK:
+        return _packaged(settings, building)
     local = root / ".cakebook" / "index"
     if _can_create(local):
         return Place(root, Store(local), True, True)
-    outside = settings.state_folder("index-" + sha256(str(root.resolve()).encode()).hexdigest()[:16]) / "index"
+    outside = _outside(root, settings)
     writable = _can_create(outside)
     if (local / "CURRENT").is_file() and not (outside / "CURRENT").is_file() and not building:
         return Place(root, Store(local), True, writable)
     return Place(root, Store(outside), False, writable)
+
+
+def _outside(root: Path, settings: Settings) -> Path:
+    return settings.state_folder("index-" + sha256(str(root.resolve()).encode()).hexdigest()[:16]) / "index"
+
+
+def _packaged(settings: Settings, building: bool) -> Place:
+    """The index that the release carries, unless the user has built another one from this very release."""
+    own = Store(_outside(PACKAGED_BOOK, settings))
+    built = own.built_from()
+    if building or (built and built.signature == signature(PACKAGED_BOOK, settings)[0]) or not PACKAGED_INDEX.is_dir():
+        return Place(PACKAGED_BOOK, own, False, _can_create(own.folder), True)
+    return Place(PACKAGED_BOOK, Store(PACKAGED_INDEX), True, _can_create(own.folder), True)
 
 
 def book_id(root: Path) -> str | None:
@@ -58,7 +80,9 @@ def signature(root: Path, settings: Settings) -> tuple[str, int]:
     It covers name, size and time of every entry and governed file, HEAD, the believed roots and this release's own data.
     """
     source = FolderSource(root)
-    lines = [SCHEMA, ranking_digest(), *sorted(settings.trust_roots), str(head_commit(root)), str(git_folder(root) is not None)]
+    lines = [SCHEMA, ranking_digest(), *sorted(settings.trust_roots)]
+    if root != PACKAGED_BOOK:
+        lines += [str(head_commit(root)), str(git_folder(root) is not None)]
     status = SHIPPED_ROOTS.stat()
     lines.append(f"{status.st_size} {status.st_mtime_ns}")
     lines.append(f"{settings.embedder} {settings.engine}")

@@ -235,7 +235,7 @@ def _upload(place: Place, settings: Settings, manifest: Manifest, ids: list[str]
 
 
 def _read(place: Place, settings: Settings, revision: str | None) -> _Plan:
-    repository = Repository.around(place.root)
+    repository = None if place.packaged else Repository.around(place.root)
     source: BookSource
     if revision is not None:
         if repository is None:

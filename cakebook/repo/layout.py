@@ -11,6 +11,8 @@ from typing import Protocol
 
 from cakebook.errors import NotABook, Unreadable
 
+PACKAGED_BOOK = Path(__file__).parent.parent / "data" / "book"
+"""The book that an installed release carries; a clone has none there."""
 ENTRIES = "entries"
 POLICY = "book/policy.yaml"
 FOUNDING = "book/founding.yaml"

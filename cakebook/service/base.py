@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from cakebook.errors import IndexIncompatible, NoSuchEntry, NotABook
 from cakebook.index.generation import Generation
 from cakebook.index.place import SMALL_BOOK, Place, book_id, place, signature
-from cakebook.repo.layout import UNANCHORED, find_book, require_book
+from cakebook.repo.layout import PACKAGED_BOOK, UNANCHORED, find_book, require_book
 from cakebook.retrieve.view import View, look
 from cakebook.settings import Settings
 
@@ -36,7 +36,7 @@ class Base:
 
     @classmethod
     def open(cls, path: str | Path | None = None) -> Self:
-        """The book at `path`, else `CAKEBOOK_BOOK`, else the one around the current folder.
+        """The book at `path`, else `CAKEBOOK_BOOK`, else the one around the current folder, else the one of this release.
 
         Raises:
             NotABook: there is none.
@@ -45,7 +45,7 @@ class Base:
         named = Path(path) if path is not None else settings.book
         if named is not None:
             return cls(require_book(named.absolute()), settings)
-        found = find_book(Path.cwd())
+        found = find_book(Path.cwd()) or (PACKAGED_BOOK if PACKAGED_BOOK.is_dir() else None)
         if found is None:
             raise NotABook("no book here or above", hint="pass --book PATH or set CAKEBOOK_BOOK")
         return cls(found, settings)
