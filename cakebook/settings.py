@@ -18,6 +18,8 @@ chapter).
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,7 +45,7 @@ class Settings:
         return cls(
             book=_folder(os.environ.get("CAKEBOOK_BOOK")),
             state=_folder(os.environ.get("CAKEBOOK_STATE")),
-            trust_roots=frozenset(r.strip().lower().removeprefix("sha256:") for r in roots.split(",") if r.strip()),
+            trust_roots=frozenset(_digests(roots.split(","))) | pinned_roots(_folder(os.environ.get("CAKEBOOK_STATE"))),
             embedder=os.environ.get("CAKEBOOK_EMBEDDER", "").strip(),
             engine=os.environ.get("CAKEBOOK_ENGINE", "").strip(),
             chroma_url=os.environ.get("CAKEBOOK_CHROMA_URL", "").strip(),
@@ -52,11 +54,7 @@ class Settings:
 
     def state_folder(self, book_id: str) -> Path:
         """Folder for `book_id`'s tokens, pins and outcomes (not created)."""
-        if self.state is not None:
-            return self.state / book_id
-        import platformdirs  # only where state is really needed
-
-        return Path(platformdirs.user_data_dir("cakebook", appauthor=False)) / book_id
+        return _state(self.state) / book_id
 
     def cache_folder(self) -> Path:
         """Folder for what every book of this user shares and anybody can make again (not created)."""
@@ -65,6 +63,39 @@ class Settings:
         import platformdirs
 
         return Path(platformdirs.user_cache_dir("cakebook", appauthor=False))
+
+
+def pins_file(state: Path | None) -> Path:
+    """Where the roots that this user has pinned are listed: a line each, the sha256 and the book's id."""
+    return _state(state) / "pins.txt"
+
+
+def pinned_roots(state: Path | None) -> frozenset[str]:
+    """The pinned roots; a line that is none is left out, so damage can only lower what is believed."""
+    try:
+        lines = pins_file(state).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(_digests(line.split()[0] for line in lines if line.strip()))
+
+
+def _digests(items: Iterable[str]) -> Iterator[str]:
+    for item in items:
+        digest = item.strip().lower().removeprefix("sha256:")
+        if digest:
+            yield digest
+
+
+def _state(state: Path | None) -> Path:
+    """The user's data folder unless a setting names another one."""
+    if state is not None:
+        return state
+    if str(sys.platform) == "linux":  # as platformdirs has it, which takes longer to import than to answer
+        base = os.environ.get("XDG_DATA_HOME", "").strip()
+        return Path(base or "~/.local/share").expanduser() / "cakebook"
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("cakebook", appauthor=False))
 
 
 def _folder(text: str | None) -> Path | None:

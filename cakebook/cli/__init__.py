@@ -17,11 +17,14 @@ COMMANDS: dict[str, str] = {
     "show": "cakebook.cli.reading",
     "context": "cakebook.cli.packs",
     "route": "cakebook.cli.packs",
+    "preview": "cakebook.cli.starting",
+    "init": "cakebook.cli.starting",
     "new": "cakebook.cli.writing",
     "lint": "cakebook.cli.writing",
     "verify": "cakebook.cli.writing",
     "sync": "cakebook.cli.upkeep",
     "status": "cakebook.cli.upkeep",
+    "doctor": "cakebook.cli.starting",
     "founding": "cakebook.cli.upkeep",
 }
 """Command → the module that defines it, in the order of `--help`."""

@@ -48,5 +48,7 @@ def gather(source: BookSource, pinned: frozenset[str]) -> Facts:
         policy = Policy(serve=max(policy.serve, Policy().serve, key=TIERS.index))
     if FOUNDING in covered:
         return Facts(trust, policy, load_model(source, FOUNDING, Founding), uncovered)
+    if FOUNDING not in trust.anchor.files and FOUNDING not in present:  # a team's own book has none
+        return Facts(trust, policy, None, uncovered)
     reason = f"{FOUNDING} is not the file that the trust anchor covers: restore it, or run `cakebook founding update`"
     return Facts(Trust(trust.anchor, trust.root, reason), policy, None, uncovered)

@@ -106,7 +106,7 @@ def update(root: Path, reason: str, date: str) -> Edition:
     number = changes.number + 1
     listing = _founding_yaml(number, date, reason, entries)
     files[FOUNDING] = sha256(listing).hexdigest()
-    trust = _anchor_yaml(book, number, files)
+    trust = anchor_yaml(book, number, files)
     new_root = ShippedRoot(sha256(trust).hexdigest(), book, number)
     try:
         (root / TRUST).mkdir(parents=True, exist_ok=True)
@@ -167,12 +167,13 @@ def _founding_yaml(number: int, date: str, reason: str, entries: dict[str, str])
     return ("\n".join(lines) + "\n").encode()
 
 
-def _anchor_yaml(book: str, number: int, files: dict[str, str]) -> bytes:
+def anchor_yaml(book: str, edition: int | None, files: dict[str, str]) -> bytes:
+    """An unsigned root that covers `files`; `edition` is None for a book without founding entries."""
     lines = [
         f"schema: {SCHEMA}",
         f"book: {book}",
         "n: 1",
-        f"edition: {number}",
+        *([f"edition: {edition}"] if edition is not None else []),
         "admins: {}",
         "admin_approvals: 1",
         "files:",

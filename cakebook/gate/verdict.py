@@ -32,6 +32,8 @@ def verdict(entry: EntryBytes, facts: TrustFacts) -> Verdict:
 
 
 def _tier(entry_id: str, mine: str, facts: TrustFacts) -> tuple[Tier, list[Reason]]:
+    if facts.founding is None and not facts.anchor_reason:
+        return "draft", [Reason("not-admitted", "nobody has admitted it")]
     if facts.founding is None:
         return "draft", [Reason("no-anchor", facts.anchor_reason)]
     listed = facts.founding.get(entry_id)

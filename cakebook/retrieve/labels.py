@@ -30,6 +30,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "no-anchor": ("nothing is served: {reason}", "没有可提供的条目：{reason}"),
     "uncovered": ("the trust anchor does not cover: {files}", "信任锚未覆盖：{files}"),
+    "none-admitted": (
+        "nothing is admitted yet; waiting: {waiting}. `cakebook preview entries --query TEXT` searches drafts",
+        "尚无条目获准；等待中：{waiting}。可用 `cakebook preview entries --query TEXT` 检索草稿",
+    ),
     "no-vectors": ("searched by words alone: {reason}", "仅按字词检索：{reason}"),
     "engine": ("every vector was looked at, without Chroma: {reason}", "未使用 Chroma，已逐一比较向量：{reason}"),
     "unrecognised": ("not known here, so nothing was left out for: {names}", "这里不认识，未据此排除任何内容：{names}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -115,6 +116,14 @@ def look(catalog: Catalog, manifest: Manifest, meaning: Callable[[], Meaning] | 
         troubles.append(("no-anchor", {"reason": reason}))
     if uncovered := catalog.meta("uncovered"):
         troubles.append(("uncovered", {"files": ", ".join(uncovered)}))
+    if not manifest.entries and (waiting := waiting_entries(catalog)) and not catalog.meta("anchor_reason"):
+        troubles.append(("none-admitted", {"waiting": waiting}))
     serve: Tier = catalog.meta("serve") or TIERS[1]
     stale = frozenset(catalog.meta("stale") or ())
     return View(catalog, manifest, serve, stale, tuple(troubles), meaning, str(catalog.meta("no_vectors") or ""))
+
+
+def waiting_entries(catalog: Catalog) -> str:
+    """How many entries wait, and for what: `3 not-admitted, 1 unreadable`."""
+    counts = Counter(item.code for item in catalog.withheld())
+    return ", ".join(f"{n} {code}" for code, n in sorted(counts.items()))

@@ -12,7 +12,7 @@ from cakebook.model.query import DEFAULT_BUDGET, Facets, Lang, SearchRequest, Se
 from cakebook.repo.layout import UNANCHORED
 from cakebook.retrieve import request as requests
 from cakebook.retrieve.labels import language_of, say
-from cakebook.retrieve.view import View
+from cakebook.retrieve.view import View, waiting_entries
 from cakebook.service.base import Base, nearest_id
 
 if TYPE_CHECKING:
@@ -220,6 +220,8 @@ class Asking(Base):
         notes = [str(n) for n in [catalog.meta("anchor_reason")] if n]
         if uncovered := catalog.meta("uncovered"):
             notes.append(say("uncovered", "en", files=", ".join(uncovered)))
+        if not manifest.entries and (waiting := waiting_entries(catalog)) and not notes:
+            notes.append(say("none-admitted", "en", waiting=waiting))
         return Status(
             root=str(self.root),
             book=manifest.book,

@@ -121,6 +121,14 @@ class Base:
             self._opened, self._seen = opened, look(opened.catalog, opened.manifest, meaning)
         return self._seen.with_trouble(("stale", {})) if self.stale() else self._seen
 
+    def no_vectors(self) -> str:
+        """Why the index has no vectors, empty if it has or nobody wanted any."""
+        return self._view().no_vectors
+
+    def passage_ids(self) -> list[str]:
+        """Ids of the passages of the index, in the order of its vectors."""
+        return self._view().catalog.passage_ids()
+
     def _open_meaning(self) -> Meaning:
         """What searches the opened generation by meaning; made when a question first needs it."""
         assert self._opened is not None and self._opened.manifest.embedder is not None

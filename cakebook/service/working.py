@@ -12,11 +12,45 @@ from cakebook.service.base import Base, nearest_id
 if TYPE_CHECKING:
     from cakebook.checks.runner import CheckResult
     from cakebook.gate.founding import Edition
+    from cakebook.gate.start import Started
     from cakebook.lint.runner import Finding
+    from cakebook.model.query import SearchResult
+    from cakebook.service.doctor import Finding as Symptom
 
 
 class Working(Base):
     """The methods that read and write the files of the book."""
+
+    @classmethod
+    def start(cls, folder: Path, name: str = "") -> Started:
+        """Write a new book of one's own; see `gate.start.start`."""
+        from cakebook.gate.start import start
+        from cakebook.settings import Settings
+
+        return start(folder, name, Settings.from_environment())
+
+    @classmethod
+    def examine(cls, path: str | Path | None = None) -> list[Symptom]:
+        """What is missing, broken or stale around the book at `path`; see `service.doctor`."""
+        from cakebook.service.doctor import examine
+
+        return examine(lambda: cls.open(path))  # type: ignore[arg-type,return-value]  # the facade is a `Book`
+
+    def preview(
+        self,
+        paths: Sequence[str | Path],
+        text: str = "",
+        *,
+        limit: int = 8,
+        lang: str = "auto",
+        explain: bool = False,
+        **facets: Any,
+    ) -> tuple[SearchResult, tuple[str, ...]]:
+        """Search drafts by words; relative paths are looked for in the current folder, then in the book."""
+        from cakebook.service.preview import preview
+
+        found = [path if Path(path).exists() else self.root / path for path in paths]
+        return preview(self.root, found, text, limit, lang, explain, facets)
 
     def lint(self, paths: Sequence[str | Path] = ()) -> list[Finding]:
         """Findings of the linter, over the whole book or over `paths` (files or folders inside it).

@@ -145,7 +145,7 @@ def test_a_pack_for_an_evolving_layernorm_on_950pr(ask):
     entries = {item["id"]: card(item["id"]) for item in pack["items"]}
     roles = {item["id"]: item["role"] for item in pack["items"]}
     assert any(role == "constraint" and "npu-3510" in entries[i].targets for i, role in roles.items())
-    assert roles.get("ascendc-rmsnorm-quant-ladder") == "skeleton"
+    assert "skeleton" in {roles.get("ascendc-rmsnorm-quant-ladder"), roles.get("ascendc-layernorm-route")}
     levers = [i for i, role in roles.items() if role == "lever" and "mte2-bound" in entries[i].bottlenecks]
     assert len(levers) >= 2
     for entry in entries.values():

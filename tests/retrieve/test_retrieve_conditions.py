@@ -59,7 +59,7 @@ EXAMPLES = [
     ("row-fits-ub", {"dtype": FP16, "shapes": s(4, 23521), "target": ["npu-2201", "npu-3510"]}, {"no", "one"}),
     ("row-fits-ub", {"dtype": FP16, "shapes": s(4, 64), "target": "npu-1001"}, None),
     ("row-fits-ub", {"dtype": FP16, "shapes": s(4, 64), "target": ["npu-2201", "npu-1001"]}, None),
-    ("row-fits-ub", {"dtype": FP16, "shapes": s(4, 64), "target": "310P3"}, None),
+    ("row-fits-ub", {"dtype": FP16, "shapes": s(4, 64), "target": "310P3"}, {"several"}),
     ("row-fits-ub", {"dtype": FP16, "shapes": s(4, 64)}, None),
     ("core-split", {"shapes": s(40, 8192), "target": "910B3"}, {"even"}),
     ("core-split", {"shapes": s(41, 3), "target": "910B3"}, {"uneven"}),

@@ -1,0 +1,105 @@
+"""Starting a book of one's own: policy and vocabulary of this release, an id and a root of its own, no founding entries."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from cakebook.errors import AlreadyExists, BadArgument, NotABook, StoreIO
+from cakebook.gate.founding import anchor_yaml
+from cakebook.gate.trust import ROOT
+from cakebook.repo.layout import GOVERNED, PACKAGED_BOOK, POLICY, VOCABULARY, FolderSource
+from cakebook.settings import Settings, pins_file
+
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+README = """\
+# {name}
+
+Lessons in `entries/`, one per Markdown file; policy, vocabulary and trust in `book/`.
+
+    cakebook new my-lesson --title "…" --dsl ascendc     # a scaffold
+    cakebook lint                                        # what is missing
+    cakebook preview entries --query "…"                 # search drafts, marked as such
+    cakebook sync                                        # index what the gate admits
+
+Nothing is admitted yet: this book has no reviewers. Its root is `sha256:{root}`; whoever else uses it sets
+`CAKEBOOK_TRUST_ROOT` to that.
+"""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A new book: its folder, its id, and the sha256 of its root, which is pinned for this user."""
+
+    folder: str
+    book: str
+    root: str
+
+
+def start(folder: Path, name: str, settings: Settings) -> Started:
+    """Write a book into `folder`, which must be new or empty, and pin its root. It is built beside and moved into place.
+
+    Raises:
+        BadArgument: `name` (the folder's by default) cannot begin an id.
+        AlreadyExists: there is something in the folder. StoreIO: writing failed; nothing is left.
+        NotABook: this installation has no book to take the vocabulary from.
+    """
+    folder = folder.absolute()
+    name = name or re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")
+    if not _NAME.fullmatch(name) or len(name) > 40:
+        raise BadArgument(f"`{name[:80]}` cannot begin a book's id", hint="--name: lower-case words joined by hyphens")
+    shipped = FolderSource(_shipped_book())
+    book = f"{name}-{secrets.token_hex(4)}"
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise AlreadyExists(f"{folder} is not empty", hint="name a new folder, or an empty one")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".cakebook-init-") as building:
+            made = Path(building) / "book"
+            for path in (POLICY, *shipped.paths(VOCABULARY)):
+                _put(made / path, shipped.read(path))
+            own = FolderSource(made)
+            files = {p: sha256(own.read(p)).hexdigest() for part in GOVERNED for p in own.paths(part)}
+            anchor = anchor_yaml(book, None, files)
+            root = sha256(anchor).hexdigest()
+            _put(made / ROOT, anchor)
+            _put(made / "entries" / ".gitkeep", b"")
+            _put(made / "README.md", README.format(name=name, root=root).encode())
+            _put(made / ".gitignore", b".cakebook/\n")
+            _put(made / ".gitattributes", b"entries/** -text\nbook/** -text\n")
+            if folder.exists():
+                folder.rmdir()
+            shutil.move(made, folder)
+        _pin(settings, root, book)
+    except OSError as error:
+        raise StoreIO(f"{error.filename or folder}: {error.strerror}", hint="mend the permissions or free some space") from None
+    return Started(str(folder), book, root)
+
+
+def _pin(settings: Settings, root: str, book: str) -> None:
+    path = pins_file(settings.state)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = path.read_bytes() if path.exists() else b""
+    if known and not known.endswith(b"\n"):
+        known += b"\n"
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_bytes(known + f"{root} {book}\n".encode())
+    temporary.replace(path)
+
+
+def _put(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _shipped_book() -> Path:
+    """The book that this installation carries, or that lies beside the code."""
+    for candidate in (PACKAGED_BOOK, Path(__file__).parents[2]):
+        if (candidate / POLICY).is_file():
+            return candidate
+    raise NotABook("this installation carries no book", hint="reinstall cakebook")
