@@ -18,6 +18,9 @@ from pathlib import Path
 
 import pytest
 
+# As the command line sets it: the threads of two processes that embed would spin against each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from cakebook.cli import app
 from cakebook.cli.output import run
 from cakebook.gate import founding

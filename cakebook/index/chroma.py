@@ -59,8 +59,8 @@ class ChromaEngine:
         return [self._rows[name] for name in found if name in self._rows]
 
     def close(self) -> None:
-        with contextlib.suppress(Exception):
-            self._client.close()
+        """Release the client."""
+        _close(self._client)
 
 
 def build(folder: Path, ids: Sequence[str], matrix: Matrix, before: tuple[Path, Sequence[str], Matrix] | None) -> None:
@@ -108,8 +108,7 @@ def open_folder(folder: Path, ids: Sequence[str]) -> ChromaEngine:
     if not whole:
         raise EngineUnavailable("the Chroma folder of the index is damaged", hint="run `cakebook sync --rebuild`")
     with _chroma_errors("open"):
-        client = _local(folder / FOLDER)
-        return _checked(client, client.get_collection(COLLECTION, embedding_function=None), ids)
+        return _opened(_local(folder / FOLDER), COLLECTION, ids)
 
 
 def open_server(url: str, name: str, ids: Sequence[str]) -> ChromaEngine:
@@ -119,8 +118,7 @@ def open_server(url: str, name: str, ids: Sequence[str]) -> ChromaEngine:
         EngineUnavailable: the library is missing, the server does not answer, or it does not hold this generation.
     """
     with _chroma_errors("open"):
-        client = _remote(url)
-        return _checked(client, client.get_collection(name, embedding_function=None), ids)
+        return _opened(_remote(url), name, ids)
 
 
 def upload(url: str, book: str, generation: str, ids: Sequence[str], matrix: Matrix, keep: set[str]) -> int:
@@ -145,7 +143,7 @@ def upload(url: str, book: str, generation: str, ids: Sequence[str], matrix: Mat
                 client.delete_collection(other)
             return len(ids) if missing else 0
         finally:
-            client.close()
+            _close(client)
 
 
 def collection_name(book: str, generation: str) -> str:
@@ -153,17 +151,28 @@ def collection_name(book: str, generation: str) -> str:
     return f"cakebook-{sha256(book.encode()).hexdigest()[:12]}-{generation}"
 
 
-def _checked(client: Any, collection: Any, ids: Sequence[str]) -> ChromaEngine:
-    if collection.count() != len(ids):
-        raise EngineUnavailable(f"Chroma holds {collection.count()} of {len(ids)} vectors", hint=_HINT)
+def _opened(client: Any, name: str, ids: Sequence[str]) -> ChromaEngine:
+    try:
+        collection = client.get_collection(name, embedding_function=None)
+        if (count := collection.count()) != len(ids):
+            raise EngineUnavailable(f"Chroma holds {count} of {len(ids)} vectors", hint=_HINT)
+    except BaseException:
+        _close(client)
+        raise
     return ChromaEngine(client, collection, ids)
 
 
 def _local(folder: Path) -> Any:
     import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
     from chromadb.config import Settings
 
-    return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+    try:
+        return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+    except Exception:
+        # The library remembers clients by path, a broken one too: a generation may have been mended meanwhile.
+        SharedSystemClient.clear_system_cache()
+        return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
 
 
 def _remote(url: str) -> Any:
@@ -185,10 +194,23 @@ def _remote(url: str) -> Any:
         ssl=parts.scheme == "https",
         settings=Settings(anonymized_telemetry=False),
     )
-    session = getattr(getattr(client, "_server", None), "_session", None)
-    if session is not None:
+    if (session := _session(client)) is not None:
         session.timeout = httpx.Timeout(SECONDS)
     return client
+
+
+def _session(client: Any) -> Any:
+    """The HTTP session of a remote client, None of a local one."""
+    return getattr(getattr(client, "_server", None), "_session", None)
+
+
+def _close(client: Any) -> None:
+    """Release a client; the library leaves the connections of a remote one open."""
+    session = _session(client)
+    with contextlib.suppress(Exception):
+        client.close()
+    if session is not None:
+        session.close()
 
 
 def _upsert(collection: Any, ids: Sequence[str], matrix: Matrix, rows: Sequence[int]) -> None:

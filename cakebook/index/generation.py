@@ -20,7 +20,7 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -37,6 +37,7 @@ except ImportError:  # Windows refuses to delete an open file by itself
     fcntl = None
 
 CATALOG = "catalog.sqlite"
+VECTORS = "vectors.f32"
 MANIFEST = "manifest.json"
 LOCK = "lock"
 BUILDING = ".building-"
@@ -62,11 +63,16 @@ class BuiltFrom:
 class Generation:
     """An opened generation. Holds a shared lock, so that no builder removes it; close it when done."""
 
-    def __init__(self, manifest: Manifest, catalog: Catalog, folder: Path, lock: IO[bytes] | None) -> None:
-        self.manifest, self.catalog, self.folder, self._lock = manifest, catalog, folder, lock
+    def __init__(
+        self, manifest: Manifest, catalog: Catalog, folder: Path, lock: IO[bytes] | None, vectors: IO[bytes] | None
+    ) -> None:
+        """`vectors`: its matrix, held open because a builder may put the same generation anew into its place."""
+        self.manifest, self.catalog, self.folder, self._lock, self.vectors = manifest, catalog, folder, lock, vectors
 
     def close(self) -> None:
         self.catalog.close()
+        if self.vectors is not None:
+            self.vectors.close()
         if self._lock is not None:
             self._lock.close()
 
@@ -146,21 +152,24 @@ class Store:
         lock = _shared_lock(self.home(generation) / LOCK)
         try:
             manifest = self.manifest(generation)
-            self.verify(manifest, VERIFY_LIMIT)
+            self.verify(manifest, VERIFY_LIMIT, (CATALOG,))  # who searches by words alone should not wait for the rest
             folder = self.home(generation)
-            return Generation(manifest, Catalog(folder / CATALOG), folder, lock)
+            vectors = (folder / VECTORS).open("rb") if (folder / VECTORS).is_file() else None
+            return Generation(manifest, Catalog(folder / CATALOG), folder, lock, vectors)
         except BaseException:
             if lock is not None:
                 lock.close()
             raise
 
-    def verify(self, manifest: Manifest, limit: int | None = None) -> None:
-        """Compare the files of a generation (up to `limit` bytes each) with the manifest.
+    def verify(self, manifest: Manifest, limit: int | None = None, only: Collection[str] = ()) -> None:
+        """Compare the files of a generation (up to `limit` bytes each; `only` these, if given) with the manifest.
 
         Raises:
             IndexCorrupt: one is missing or differs.
         """
         for name, digest in manifest.files.items():
+            if only and name not in only:
+                continue
             path = self.home(manifest.generation) / name
             try:
                 if limit is not None and path.stat().st_size > limit:

@@ -11,8 +11,8 @@ from cakebook.errors import EngineUnavailable, IndexIncompatible
 from cakebook.index import embedders
 from cakebook.index.chroma import FOLDER, collection_name, open_folder, open_server
 from cakebook.index.embedders import ModelInfo
-from cakebook.index.generation import Generation
-from cakebook.index.vectors import FILE, Near, Vectors, read_matrix
+from cakebook.index.generation import VERIFY_LIMIT, Generation
+from cakebook.index.vectors import FILE, Near, Vectors, read_matrix, verify_matrix
 from cakebook.settings import Settings
 
 if TYPE_CHECKING:
@@ -83,11 +83,19 @@ class Meaning:
         self.prepare()
         return self._nearest(text, limit)
 
+    def close(self) -> None:
+        """Release the engine, if one was opened."""
+        vectors = self.__dict__.get("_vectors")
+        if vectors is not None and vectors.engine is not None:
+            vectors.engine.close()
+
     def _nearest(self, text: str, limit: int) -> dict[int, Near]:
         query = self._embed(text)
         try:
             return self._vectors.nearest(query, limit)
         except EngineUnavailable as error:
+            if self._vectors.engine is not None:
+                self._vectors.engine.close()
             self.problem, self._vectors.engine = error.message, None
             return self._vectors.nearest(query, limit)
 
@@ -111,7 +119,9 @@ class Meaning:
     def _vectors(self) -> Vectors:
         catalog = self._generation.catalog
         owners, parts = catalog.passages()
-        matrix = read_matrix(self._generation.folder / FILE, len(owners), self.model.dim)
+        matrix = read_matrix(self._generation.vectors, len(owners), self.model.dim)
+        if 0 < matrix.nbytes <= VERIFY_LIMIT:
+            verify_matrix(matrix, self._generation.manifest.files.get(FILE, ""))
         vectors = Vectors(matrix, owners, parts)
         try:
             vectors.engine = self._open_engine()

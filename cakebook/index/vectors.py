@@ -6,18 +6,22 @@ the dimension and the number of rows.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from cakebook.errors import IndexCorrupt
+from cakebook.index.generation import VECTORS
 
 if TYPE_CHECKING:
     from cakebook.index.embedders import Matrix
 
-FILE = "vectors.f32"
+FILE = VECTORS
+_HINT = "run `cakebook sync --rebuild`"
 ENGINES = ("auto", "scan", "chroma")
 CHROMA_FROM = 60_000
 """Vectors from which `auto` prefers Chroma: below, the exact scan was faster (see the performance chapter)."""
@@ -33,6 +37,7 @@ class Engine(Protocol):
     name: str
 
     def near(self, query: Matrix, limit: int) -> list[int]: ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -109,21 +114,33 @@ def _product(matrix: Matrix, query: Matrix) -> Matrix:
     return found
 
 
-def read_matrix(path: Path, rows: int, dim: int) -> Matrix:
-    """The matrix of a generation, mapped into memory.
+def read_matrix(source: Path | IO[bytes] | None, rows: int, dim: int) -> Matrix:
+    """The matrix of a generation, from its file or from the open file, mapped into memory.
 
     Raises:
         IndexCorrupt: it is missing or has another size.
     """
     import numpy as np
 
-    hint = "run `cakebook sync --rebuild`"
     try:
-        size = path.stat().st_size
+        if source is None:
+            raise FileNotFoundError(2, "missing")
+        size = source.stat().st_size if isinstance(source, Path) else os.fstat(source.fileno()).st_size
         if size != rows * dim * 4:
-            raise IndexCorrupt(f"{path.name} has {size} bytes, not {rows} × {dim} × 4", hint=hint)
+            raise IndexCorrupt(f"{FILE} has {size} bytes, not {rows} × {dim} × 4", hint=_HINT)
         if not rows:
             return np.zeros((0, dim), dtype=np.float32)
-        return np.memmap(path, dtype="<f4", mode="r", shape=(rows, dim)).view(np.ndarray)  # its subclass is slow to slice
+        # Its subclass of an array is slow to slice.
+        return np.memmap(source, dtype="<f4", mode="r", shape=(rows, dim)).view(np.ndarray)
     except OSError as error:
-        raise IndexCorrupt(f"{path.name}: {error.strerror}", hint=hint) from None
+        raise IndexCorrupt(f"{FILE}: {error.strerror}", hint=_HINT) from None
+
+
+def verify_matrix(matrix: Matrix, digest: str) -> None:
+    """Compare a matrix with its sha256.
+
+    Raises:
+        IndexCorrupt: it is another one.
+    """
+    if sha256(matrix.data).hexdigest() != digest:
+        raise IndexCorrupt(f"{FILE} does not match its digest", hint=_HINT)

@@ -210,7 +210,7 @@ class Ranker:
         z = c["intercept"] + c["share"] * share + c["exact"] * bool(best.exact)
         z += c["facets"] * min(self.reading.facet_count, limits["max_facets"])
         z += c["field"] * min(len(self._field), limits["max_field"])
-        if self._nearest is not None:
+        if self.near:
             low, high = c["cosine_range"]
             nearest = min(max([low, *(n.cosine for n in self.near.values())]), high)
             z += c["cosine"] * (nearest - c["cosine_zero"]) + c["strong"] * max(0.0, nearest - c["strong_from"])
@@ -223,7 +223,7 @@ class Ranker:
 
     @property
     def mode(self) -> str:
-        return "lexical" if self._nearest is None else "hybrid"
+        return "hybrid" if self.near else "lexical"
 
     def share(self, row: int, more: frozenset[str] = frozenset()) -> float:
         """The part of the text's weight that an entry's words, and `more`, hold, 0..1; see `confidence`."""

@@ -52,6 +52,8 @@ class Base:
 
     def close(self) -> None:
         """Release the generation."""
+        if self._meaning is not None:
+            self._meaning.close()
         if self._opened is not None:
             self._opened.close()
             self._opened = self._seen = self._meaning = None

@@ -138,7 +138,18 @@ def test_top_level_is_what_it_should_be() -> None:
     if listed.returncode != 0:
         pytest.skip("not a Git checkout")
     top = {p.split("/", 1)[0] for p in listed.stdout.split("\0") if p and not p.startswith(".")}
-    expected = {"pyproject.toml", "README.md", "README.zh.md", "LICENSE", "CHANGELOG.md", "book", "cakebook", "entries", "tests", "scripts"}
+    expected = {
+        "pyproject.toml",
+        "README.md",
+        "README.zh.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "book",
+        "cakebook",
+        "entries",
+        "tests",
+        "scripts",
+    }
     assert top == expected
 
 
