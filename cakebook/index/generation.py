@@ -52,7 +52,10 @@ VERIFY_LIMIT = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class BuiltFrom:
-    """`signature` of the files that were read, or the `revision` to which the index is pinned; `embedder` as asked for."""
+    """`signature` of the files that were read, or the `revision` to which the index is pinned.
+
+    `embedder`: the one that `sync` was told to keep, empty if none.
+    """
 
     generation: str
     signature: str

@@ -96,12 +96,14 @@ def sync(
     *,
     revision: str | None = None,
     rebuild: bool = False,
+    embedder: str = "",
     progress: Progress | None = None,
 ) -> SyncReport:
     """Bring the index up to date with the work tree, or with `revision`. Readers keep the generation they opened.
 
-    `rebuild` starts from nothing instead of from the last generation; the result is the same. `progress` is told how far
-    embedding is.
+    `rebuild` starts from nothing instead of from the last generation; the result is the same. `embedder` makes the vectors
+    from now on: the index remembers it, whereas what the settings name holds as long as they name it. `progress` is told how
+    far embedding is.
 
     Raises:
         IndexBusy: another process holds the builder's lock for longer than `LOCK_SECONDS`.
@@ -124,16 +126,18 @@ def sync(
                 f"another process has been building the index for {LOCK_SECONDS:.0f} seconds", hint="wait for it, or stop it"
             ) from None
         try:
-            return _sync(place, settings, revision, rebuild, progress)
+            return _sync(place, settings, revision, rebuild, embedder, progress)
         finally:
             lock.release()
 
 
-def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool, progress: Progress | None) -> SyncReport:
+def _sync(
+    place: Place, settings: Settings, revision: str | None, rebuild: bool, embedder: str, progress: Progress | None
+) -> SyncReport:
     plan = _read(place, settings, revision)
     step("read")
-    built_from = place.store.built_from()
-    name = settings.embedder or _embedder_before(built_from) or DEFAULT
+    kept = embedder or _kept_embedder(place.store.built_from())
+    asked = embedder or settings.embedder
     cache = EmbeddingCache(place.store.folder.parent / "cache" / "embeddings.sqlite")
     with contextlib.closing(cache), place.store.building() as folder:
         step("folder")
@@ -147,7 +151,7 @@ def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool,
             before = _before(place, previous, writer)
             changed = _write_entries(writer, plan)
             step("entries")
-            vectors = plan_matrix(name, bool(settings.embedder), writer, before, cache, settings.cache_folder())
+            vectors = plan_matrix(asked or kept or DEFAULT, bool(asked), writer, before, cache, settings.cache_folder())
             manifest = _manifest(writer, plan, previous, vectors)
             ids = writer.passage_ids()
             wants_chroma = _wants_chroma(settings, vectors.rows)
@@ -164,7 +168,7 @@ def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool,
             raise
         writer.close()
         step("closed")
-        built = BuiltFrom(manifest.generation, plan.signature, plan.revision, name)
+        built = BuiltFrom(manifest.generation, plan.signature, plan.revision, kept)
         notes = _notes(plan, vectors)
         if not unchanged:
             _write_vectors(folder, vectors, ids, wants_chroma)
@@ -188,8 +192,8 @@ def _sync(place: Place, settings: Settings, revision: str | None, rebuild: bool,
     )  # fmt: skip
 
 
-def _embedder_before(built: BuiltFrom | None) -> str:
-    """The embedder with which the index was last built, empty if that is not known."""
+def _kept_embedder(built: BuiltFrom | None) -> str:
+    """The embedder that a sync was last told to use, empty if none was."""
     return built.embedder if built and (built.embedder == NONE or is_embedder(built.embedder)) else ""
 
 

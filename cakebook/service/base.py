@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -82,8 +81,7 @@ class Base:
 
         self._stale = None
         where = place(self.root, self.settings, building=True)
-        settings = replace(self.settings, embedder=embedder or self.settings.embedder)
-        report = sync(where, settings, revision=revision, rebuild=rebuild, progress=progress)
+        report = sync(where, self.settings, revision=revision, rebuild=rebuild, embedder=embedder, progress=progress)
         self._place = where
         return report
 

@@ -130,6 +130,25 @@ def test_another_embedder_is_kept_from_then_on(tiny_book, hashed, monkeypatch):
         assert book.sync(embedder="use").vectors > 0 and book.sync().vectors > 0
 
 
+@pytest.mark.parametrize(
+    ("steps", "last"),
+    [
+        ([("none", ""), ("", "")], "use"),  # a setting holds as long as it is set, and no longer
+        ([("use", ""), ("none", ""), ("", "")], "use"),
+        ([("none", "use"), ("", "")], "use"),  # the flag is remembered
+        ([("", "none"), ("use", ""), ("", "")], "none"),  # and comes back when the setting is gone
+        ([("use", "none")], "none"),  # it goes before the setting
+        ([("", "none"), ("use", "")], "use"),
+    ],
+)
+def test_only_the_flag_is_kept_and_a_setting_goes_with_its_variable(tiny_book, hashed, monkeypatch, steps, last):
+    for setting, flag in steps:
+        monkeypatch.setenv("CAKEBOOK_EMBEDDER", setting)
+        with tiny_book.open() as book:
+            report = book.sync(embedder=flag)
+    assert (report.vectors > 0) == (last == "use")
+
+
 def test_weights_that_changed_under_their_name_are_refused(tiny_book, monkeypatch):
     monkeypatch.setenv("CAKEBOOK_EMBEDDER", "st:some/model")
     old = Hashed(ModelInfo("st:some/model", "a" * 64, 8))
