@@ -11,7 +11,7 @@ from cakebook.index.catalog import SCHEMA
 from cakebook.index.generation import Store
 from cakebook.index.ranking import ranking_digest
 from cakebook.repo.head import git_folder, head_commit
-from cakebook.repo.layout import JUDGED, PACKAGED_BOOK, TRUST, FolderSource
+from cakebook.repo.layout import JUDGED, PACKAGED_BOOK, TRUST, FolderSource, is_packaged
 from cakebook.settings import SHIPPED_ROOTS, Settings
 
 PACKAGED_INDEX = PACKAGED_BOOK.with_name("index")
@@ -40,7 +40,7 @@ def place(root: Path, settings: Settings, *, building: bool = False) -> Place:
     A read-only medium may carry its index: that one is read until another is built (`building`) in the state folder. So does
     an installed release, in whose folder nothing is ever written.
     """
-    if root == PACKAGED_BOOK:
+    if is_packaged(root):
         return _packaged(settings, building)
     local = root / ".cakebook" / "index"
     if _can_create(local):
@@ -77,15 +77,16 @@ def book_id(root: Path) -> str | None:
 def signature(root: Path, settings: Settings) -> tuple[str, int]:
     """A digest of what decides the index, taken from file status (no file is read), and the number of entries.
 
-    It covers name, size and time of every entry and governed file, HEAD, the believed roots and this release's own data.
+    It covers name, size and time of every entry and governed file, HEAD, the settings, the believed roots and this release's
+    own data. The book of a release is as it was released: what a user once built from it holds, whatever is set later.
     """
     source = FolderSource(root)
-    lines = [SCHEMA, ranking_digest(), *sorted(settings.trust_roots)]
-    if root != PACKAGED_BOOK:
-        lines += [str(head_commit(root)), str(git_folder(root) is not None)]
+    lines = [SCHEMA, ranking_digest()]
+    if not is_packaged(root):
+        lines += [*sorted(settings.trust_roots), str(head_commit(root)), str(git_folder(root) is not None)]
+        lines.append(f"{settings.embedder} {settings.engine}")
     status = SHIPPED_ROOTS.stat()
     lines.append(f"{status.st_size} {status.st_mtime_ns}")
-    lines.append(f"{settings.embedder} {settings.engine}")
     entries = 0
     found = []
     for prefix in JUDGED:

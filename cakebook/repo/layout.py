@@ -149,6 +149,16 @@ def is_book(root: Path) -> bool:
     return (root / "entries").is_dir() and (root / "book").is_dir()
 
 
+def is_packaged(root: Path) -> bool:
+    """Whether `root` is the book of this release, by whatever path."""
+    if root == PACKAGED_BOOK:
+        return True
+    try:
+        return root.samefile(PACKAGED_BOOK)
+    except OSError:
+        return False
+
+
 def find_book(start: Path) -> Path | None:
     """The nearest enclosing book at or above `start`."""
     return next((folder for folder in (start, *start.parents) if is_book(folder)), None)

@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -14,20 +15,36 @@ import pytest
 REPO = Path(__file__).parents[2]
 QUESTION = "vector 一直在等 MTE2，怎么让搬运和计算重叠"
 PARTS = ("cakebook", "entries", "book", "scripts", "pyproject.toml", "README.md", "LICENSE")
+EPOCH = {"SOURCE_DATE_EPOCH": "1790000000"}
+
+
+def build(what, source, target):
+    """What hatchling makes of a copy of the tree: `wheel`, `wheel:editable` or `sdist`."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", what, "--directory", str(target)]
+    done = subprocess.run(command, cwd=source, env={**os.environ, **EPOCH}, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    (built,) = target.iterdir()
+    return built
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """Built from a copy, so that nothing is left in the repository."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+def source(tmp_path_factory):
+    """A copy of the tree, so that nothing is left in the repository."""
+    folder = tmp_path_factory.mktemp("source")
     for name in PARTS:
         if (REPO / name).is_dir():
-            shutil.copytree(REPO / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(REPO / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(REPO / name, source / name)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir", str(target), str(source)]  # fmt: skip
-    subprocess.run(command, check=True, capture_output=True)
-    (built,) = target.glob("*.whl")
+            shutil.copy(REPO / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(source, tmp_path_factory):
+    """The wheel of the tree."""
+    before = sorted(source.rglob("*"))
+    built = build("wheel", source, tmp_path_factory.mktemp("wheel"))
+    assert [p for p in sorted(source.rglob("*")) if "__pycache__" not in p.parts] == before
     return built
 
 
@@ -71,6 +88,29 @@ def test_it_carries_the_book_its_vectors_and_its_index_and_nothing_strange(wheel
     assert any(n.endswith("licenses/LICENSE") for n in names)
 
 
+def test_a_source_archive_makes_the_same_bytes_whatever_links_lead_out_of_it(source, wheel, tmp_path):
+    archive = build("sdist", source, tmp_path / "sdist")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    unpacked = tmp_path / archive.name.removesuffix(".tar.gz")
+    (tmp_path / "private.md").write_text("not ours")
+    (unpacked / "book" / "notes.md").symlink_to(tmp_path / "private.md")
+    assert build("wheel", unpacked, tmp_path / "again").read_bytes() == wheel.read_bytes()
+
+
+def test_an_editable_install_carries_nothing(source, tmp_path):
+    with zipfile.ZipFile(build("wheel:editable", source, tmp_path / "editable")) as archive:
+        assert not [name for name in archive.namelist() if name.startswith("cakebook/")]
+
+
+def test_an_entry_that_is_not_admitted_fails_the_build(source, tmp_path):
+    shutil.copytree(source, tmp_path / "edited")
+    with next((tmp_path / "edited" / "entries").rglob("*.md")).open("a") as entry:
+        entry.write("\nEdited.\n")
+    with pytest.raises(AssertionError, match=r"not admitted, so no wheel: .*\(edited\)"):
+        build("wheel", tmp_path / "edited", tmp_path / "wheel")
+
+
 def test_it_answers_by_meaning_at_once_and_embeds_nothing(ask, installed):
     result = ask("search", QUESTION, "--target", "910B3")
     assert result["mode"] == "hybrid" and result["degraded"] == [] and ask.stderr == ""
@@ -104,6 +144,23 @@ def test_a_sync_builds_in_the_state_folder_from_the_vectors_that_it_carries(ask,
     assert not (ask.home / "no-model-here").exists()
     assert list(ask.home.rglob("vectors.f32")) and not list(installed.rglob(".cakebook"))
     assert ask("status")["pinned"] is None and ask("search", QUESTION)["mode"] == "hybrid"
+
+
+def test_what_a_user_built_holds_whatever_is_set_later(ask, tmp_path):
+    state = {"CAKEBOOK_STATE": str(tmp_path)}
+    assert ask("sync", "--embedder", "none", **state)["vectors"] == 0
+    for later in ({}, {"CAKEBOOK_ENGINE": "scan"}, {"CAKEBOOK_TRUST_ROOT": "0" * 64}):
+        assert ask("search", QUESTION, **state, **later)["mode"] == "lexical" and ask.stderr == ""
+    assert not ask("sync", **state)["built"] and ask("sync", "--embedder", "use", **state)["embedded"] == 0
+    assert ask("search", QUESTION, **state)["mode"] == "hybrid"
+
+
+def test_it_is_known_by_whatever_path_it_is_named(ask, installed, tmp_path):
+    book = Path(ask("status")["root"])
+    (tmp_path / "link").symlink_to(installed)
+    for named in (book, tmp_path / "link" / book.relative_to(installed), book / ".." / "book"):
+        assert ask("search", QUESTION, "--book", str(named), CAKEBOOK_STATE=str(tmp_path / "state"))["degraded"] == []
+        assert not list(installed.rglob(".cakebook")) and not list((tmp_path / "state").rglob("CURRENT"))
 
 
 def test_it_works_where_nothing_can_be_written(ask, installed):
