@@ -17,6 +17,7 @@ chapter).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -92,7 +93,10 @@ def _state(state: Path | None) -> Path:
         return state
     if str(sys.platform) == "linux":  # as platformdirs has it, which takes longer to import than to answer
         base = os.environ.get("XDG_DATA_HOME", "").strip()
-        return Path(base or "~/.local/share").expanduser() / "cakebook"
+        folder = Path(base or "~/.local/share")
+        with contextlib.suppress(RuntimeError):  # a user without a home has no state, and that is no reason to fail
+            folder = folder.expanduser()
+        return folder / "cakebook"
     import platformdirs
 
     return Path(platformdirs.user_data_dir("cakebook", appauthor=False))

@@ -12,6 +12,8 @@ from cakebook.cli import options as o
 from cakebook.cli.options import BookPath, Json
 from cakebook.cli.output import note, write, write_json
 from cakebook.cli.reading import as_text
+from cakebook.errors import one_line
+from cakebook.retrieve.labels import say
 from cakebook.service import Book
 
 
@@ -53,7 +55,9 @@ def preview(given: Any) -> None:
         return
     for text in notes:
         note(f"note: {text}")
-    write("\n".join(f"DRAFT {line}" if line else line for line in as_text(result).split("\n")))
+    nothing = say("none-draft", result.understood.lang)
+    text = as_text(result) if result.hits or result.withheld else nothing
+    write("\n".join(f"DRAFT {line}" for line in text.split("\n") if line.strip()))
 
 
 def doctor(as_json: Json = False, book: BookPath = "") -> int:
@@ -63,5 +67,6 @@ def doctor(as_json: Json = False, book: BookPath = "") -> int:
         write_json([asdict(finding) for finding in found])
     else:
         for finding in found:
-            write(f"{finding.state:8}{finding.what}" + (f"  →  {finding.mend}" if finding.mend else ""))
+            mend = f"  →  {one_line(finding.mend)}" if finding.mend else ""
+            write(f"{finding.state:8}{one_line(finding.what)}{mend}")
     return int(any(finding.state == "problem" for finding in found))

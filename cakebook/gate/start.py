@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import shutil
@@ -10,12 +11,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from cakebook.errors import AlreadyExists, BadArgument, NotABook, StoreIO
 from cakebook.gate.founding import anchor_yaml
 from cakebook.gate.trust import ROOT
-from cakebook.repo.layout import GOVERNED, PACKAGED_BOOK, POLICY, VOCABULARY, FolderSource
+from cakebook.repo.layout import GOVERNED, PACKAGED_BOOK, POLICY, VOCABULARY, FolderSource, is_book
 from cakebook.settings import Settings, pins_file
 
+LOCK_SECONDS = 10.0
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 README = """\
 # {name}
@@ -42,14 +46,15 @@ class Started:
 
 
 def start(folder: Path, name: str, settings: Settings) -> Started:
-    """Write a book into `folder`, which must be new or empty, and pin its root. It is built beside and moved into place.
+    """Write a book into `folder`, which must be new or empty, and pin its root. It is built aside and moved into place.
 
     Raises:
         BadArgument: `name` (the folder's by default) cannot begin an id.
-        AlreadyExists: there is something in the folder. StoreIO: writing failed; nothing is left.
+        AlreadyExists: there is something in the folder.
+        StoreIO: writing failed; nothing is left but, at most, the pin of a root that no book has.
         NotABook: this installation has no book to take the vocabulary from.
     """
-    folder = folder.absolute()
+    folder = Path(os.path.realpath(folder))  # a link to an empty folder means that folder
     name = name or re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")
     if not _NAME.fullmatch(name) or len(name) > 40:
         raise BadArgument(f"`{name[:80]}` cannot begin a book's id", hint="--name: lower-case words joined by hyphens")
@@ -57,9 +62,12 @@ def start(folder: Path, name: str, settings: Settings) -> Started:
     book = f"{name}-{secrets.token_hex(4)}"
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise AlreadyExists(f"{folder} is not empty", hint="name a new folder, or an empty one")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".cakebook-init-") as building:
+            what = "holds a book already" if is_book(folder) else "is not empty" if folder.is_dir() else "is a file"
+            raise AlreadyExists(f"{folder} {what}", hint="name a new folder, or an empty one")
+        # A folder that is there stays: somebody may stand in it, and its mode is its owner's business.
+        aside = folder if folder.exists() else folder.parent
+        aside.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=aside, prefix=".cakebook-init-") as building:
             made = Path(building) / "book"
             for path in (POLICY, *shipped.paths(VOCABULARY)):
                 _put(made / path, shipped.read(path))
@@ -72,24 +80,49 @@ def start(folder: Path, name: str, settings: Settings) -> Started:
             _put(made / "README.md", README.format(name=name, root=root).encode())
             _put(made / ".gitignore", b".cakebook/\n")
             _put(made / ".gitattributes", b"entries/** -text\nbook/** -text\n")
-            if folder.exists():
-                folder.rmdir()
-            shutil.move(made, folder)
-        _pin(settings, root, book)
+            _pin(settings, root, book)
+            _move(made, folder)
     except OSError as error:
         raise StoreIO(f"{error.filename or folder}: {error.strerror}", hint="mend the permissions or free some space") from None
     return Started(str(folder), book, root)
 
 
+def _move(made: Path, folder: Path) -> None:
+    """Put `made` where `folder` is to be; if that fails half-way, take back what was put there."""
+    if not folder.exists():
+        made.rename(folder)
+        return
+    done: list[Path] = []
+    try:
+        for part in sorted(made.iterdir()):
+            target = folder / part.name
+            if os.path.lexists(target):  # somebody else is at work here
+                raise AlreadyExists(f"{target} has just been written", hint="name a new folder, or an empty one")
+            part.rename(target)
+            done.append(target)
+    except BaseException:
+        for path in done:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        raise
+
+
 def _pin(settings: Settings, root: str, book: str) -> None:
+    """Add a line to the pins, which are replaced in one step; two books started at once both get theirs."""
     path = pins_file(settings.state)
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = path.read_bytes() if path.exists() else b""
-    if known and not known.endswith(b"\n"):
-        known += b"\n"
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_bytes(known + f"{root} {book}\n".encode())
-    temporary.replace(path)
+    try:
+        with FileLock(path.with_name(path.name + ".lock"), timeout=LOCK_SECONDS):
+            known = path.read_bytes() if path.exists() else b""
+            if known and not known.endswith(b"\n"):
+                known += b"\n"
+            temporary = path.with_name(path.name + ".new")
+            with temporary.open("wb") as stream:
+                stream.write(known + f"{root} {book}\n".encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(path)
+    except Timeout:
+        raise StoreIO(f"{path}: another process keeps it locked", hint="wait for it, or stop it") from None
 
 
 def _put(path: Path, data: bytes) -> None:

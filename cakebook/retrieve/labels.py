@@ -38,6 +38,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "engine": ("every vector was looked at, without Chroma: {reason}", "未使用 Chroma，已逐一比较向量：{reason}"),
     "unrecognised": ("not known here, so nothing was left out for: {names}", "这里不认识，未据此排除任何内容：{names}"),
     "none": ("No reviewed entry answers this.", "没有经过审核的条目能回答这个问题。"),
+    "none-draft": ("No draft answers this.", "没有草稿能回答这个问题。"),
     "none-fits": ("Nothing passes the filters and fits the budget.", "没有条目能通过筛选条件并放进预算。"),
     "none-withheld": ("No reviewed entry passes the filters.", "没有经过审核的条目能通过筛选条件。"),
     "pack-frame": (

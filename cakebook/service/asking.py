@@ -220,7 +220,7 @@ class Asking(Base):
         notes = [str(n) for n in [catalog.meta("anchor_reason")] if n]
         if uncovered := catalog.meta("uncovered"):
             notes.append(say("uncovered", "en", files=", ".join(uncovered)))
-        if not manifest.entries and (waiting := waiting_entries(catalog)) and not notes:
+        if not manifest.entries and (waiting := waiting_entries(catalog)) and not catalog.meta("anchor_reason"):
             notes.append(say("none-admitted", "en", waiting=waiting))
         return Status(
             root=str(self.root),

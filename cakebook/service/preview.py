@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,11 +14,12 @@ from typing import Any
 from cakebook.errors import NoSuchPath
 from cakebook.index.catalog import SCHEMA, Catalog, CatalogWriter
 from cakebook.index.chunks import chunk
+from cakebook.index.generation import store_errors
 from cakebook.model.manifest import Manifest
 from cakebook.model.query import SearchRequest, SearchResult
 from cakebook.model.review import Verdict
 from cakebook.repo.entries import EntryFile, read_entry
-from cakebook.repo.layout import FolderSource
+from cakebook.repo.layout import RESERVED, FolderSource, unreadable_name
 from cakebook.repo.vocabulary import load_vocabulary
 from cakebook.retrieve import request as requests
 from cakebook.retrieve.search import search
@@ -31,9 +34,14 @@ def preview(
     Raises:
         NoSuchPath: a path is not there, or there is no entry at it. UsageError: a value is wrong.
     """
-    files, notes = _read(paths)
     vocabulary = load_vocabulary(FolderSource(root))
-    with tempfile.TemporaryDirectory(prefix="cakebook-preview-") as folder:
+    text = requests.check_text("the query", text)
+    given = requests.facets(vocabulary, "draft", **facets)
+    requests.require_something(text, given)
+    language: Any = requests.check_lang(lang)
+    request = SearchRequest(text, given, requests.check_limit(limit), language, explain, "lexical")
+    files, notes = _read(paths)
+    with store_errors(), tempfile.TemporaryDirectory(prefix="cakebook-preview-") as folder:
         writer = CatalogWriter(Path(folder) / "catalog.sqlite", fresh=True)
         writer.set_vocabulary(vocabulary)
         for file in files:
@@ -44,12 +52,7 @@ def preview(
         writer.close()
         catalog = Catalog(Path(folder) / "catalog.sqlite")
         try:
-            view = View(catalog, _manifest(len(files)), "draft", frozenset())
-            text = requests.check_text("the query", text)
-            given = requests.facets(vocabulary, "draft", **facets)
-            requests.require_something(text, given)
-            language: Any = requests.check_lang(lang)
-            return search(view, SearchRequest(text, given, requests.check_limit(limit), language, explain, "lexical")), notes
+            return search(View(catalog, _manifest(len(files)), "draft", frozenset()), request), notes
         finally:
             catalog.close()
 
@@ -58,11 +61,16 @@ def _read(paths: Sequence[str | Path]) -> tuple[list[EntryFile], tuple[str, ...]
     found: dict[str, EntryFile] = {}
     notes: list[str] = []
     for given in paths:
-        path = Path(given)
-        if not path.exists():
-            raise NoSuchPath(f"{path}: not there", hint="name Markdown files, or folders that hold some")
-        for each in sorted(path.rglob("*.md")) if path.is_dir() else [path]:
+        if not os.path.lexists(given):
+            raise NoSuchPath(f"{given}: not there", hint="name Markdown files, or folders that hold some")
+        for each in _below(Path(given), notes) if Path(given).is_dir() else [Path(given)]:
+            if bad := unreadable_name(each.as_posix()):
+                notes.append(f"{bad.path}: {bad.text}")
+                continue
             try:
+                if not stat.S_ISREG(each.stat().st_mode):  # reading a pipe could take for ever
+                    notes.append(f"{each}: not a regular file")
+                    continue
                 file = read_entry(each.as_posix(), each.read_bytes())
             except OSError as error:
                 notes.append(f"{each}: {error.strerror}")
@@ -77,6 +85,14 @@ def _read(paths: Sequence[str | Path]) -> tuple[list[EntryFile], tuple[str, ...]
     if not found and not notes:
         raise NoSuchPath("no Markdown file at the paths given", hint="name Markdown files, or folders that hold some")
     return list(found.values()), tuple(notes)
+
+
+def _below(folder: Path, notes: list[str]) -> list[Path]:
+    """Markdown below a folder but OKF's reserved files; a folder that cannot be listed is a note."""
+    found: list[Path] = []
+    for top, _, names in os.walk(folder, onerror=lambda error: notes.append(f"{error.filename}: {error.strerror}")):
+        found += [Path(top) / name for name in names if name.endswith(".md") and name not in RESERVED]
+    return sorted(found)
 
 
 def _manifest(entries: int) -> Manifest:

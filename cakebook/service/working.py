@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ class Working(Base):
         """What is missing, broken or stale around the book at `path`; see `service.doctor`."""
         from cakebook.service.doctor import examine
 
-        return examine(lambda: cls.open(path))  # type: ignore[arg-type,return-value]  # the facade is a `Book`
+        return examine(lambda: cls.open(path), named=path is not None)  # type: ignore[arg-type,return-value]  # it is a `Book`
 
     def preview(
         self,
@@ -49,7 +50,7 @@ class Working(Base):
         """Search drafts by words; relative paths are looked for in the current folder, then in the book."""
         from cakebook.service.preview import preview
 
-        found = [path if Path(path).exists() else self.root / path for path in paths]
+        found = [path if os.path.lexists(path) else self.root / path for path in paths]
         return preview(self.root, found, text, limit, lang, explain, facets)
 
     def lint(self, paths: Sequence[str | Path] = ()) -> list[Finding]:
