@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from cakebook.errors import IndexCorrupt
-from cakebook.index.ranking import ranking
+from cakebook.index.postings import FIELDS, Postings
 from cakebook.model.terms import Vocabulary
 from cakebook.text import tokens
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "cakebook-catalog-2"
 KEPT = 256
-"""Entries whose sections and words are kept in memory once they have been read."""
-FIELDS = ("ids", "titles", "symptoms", "descriptions", "conditions", "sections")
+"""Entries whose sections and words, and sets of words whose matches, are kept in memory once they have been read."""
 _TOKENS = "tokenize = \"unicode61 remove_diacritics 0 tokenchars '_:.-+/#&'\""
 _CREATE = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
@@ -194,6 +193,9 @@ class Catalog:
         self._words: dict[int, frozenset[str]] = {}
         self._sections: dict[int, tuple[Section, ...]] = {}
         self._vocabulary: Vocabulary | None = None
+        # Questions differ; the operators and bottlenecks that they name, and the other names of these, come again.
+        self._matched = lru_cache(KEPT)(Postings(self._rows).best)
+        self._declared = lru_cache(KEPT)(self._declaring)
         try:
             uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
             self._db = sqlite3.connect(uri, uri=True, check_same_thread=False)
@@ -297,28 +299,15 @@ class Catalog:
         except _DAMAGE as error:
             raise self._corrupt(error) from None
 
-    def match(self, words: Sequence[str], limit: int, subjects: Collection[str] = ()) -> list[tuple[int, float]]:
-        """Rows that hold any of `words`, best first, with their weighted BM25 (higher is better).
+    def match(self, words: Sequence[str], limit: int, subjects: Collection[str] = ()) -> Mapping[int, float]:
+        """Rows that hold any of `words`, with their weighted BM25 (higher is better); the best `limit` of them.
 
         `subjects`: words that count only where an entry says what it is about, not in the prose of its sections.
         """
-        words = self._telling(words)
-        if not words:
-            return []
-        weights = ", ".join(str(float(ranking()["fields"][f])) for f in FIELDS)
-        about = f"{{{' '.join(FIELDS[:-1])}}} : "
-        query = " OR ".join(f'{about if word in subjects else ""}"{word}"' for word in words)
-        return [
-            (row, -score)
-            for row, score in self._rows(
-                f"SELECT rowid, bm25(lexical, {weights}) AS s FROM lexical WHERE lexical MATCH ? ORDER BY s, rowid LIMIT ?",
-                (query, limit),
-            )
-        ]
+        return self._matched(tuple(self._telling(words)), limit, frozenset(subjects))
 
     def _telling(self, words: Sequence[str]) -> list[str]:
-        """Words that some entry holds, without those that more than half of them hold: BM25 gives these no weight, and to
-        count their places in every entry is what a search in a large book spends its time on."""
+        """Words that some entry holds, without those that more than half of them hold: BM25 gives these no weight."""
         frequencies = self.frequencies(words)
         held = [word for word in words if word in frequencies]
         return [word for word in held if frequencies[word] <= self.size() / 2] or held
@@ -365,14 +354,15 @@ class Catalog:
             for r in self._rows(f"SELECT name, kind, entry FROM names WHERE name IN ({marks}) AND kind != 'facet'", list(names))
         ]
 
-    def declaring(self, terms: Sequence[str], limit: int) -> list[int]:
+    def declaring(self, terms: Sequence[str], limit: int) -> Sequence[int]:
         """Rows that declare one of `terms` as operator or bottleneck, those that declare most of them first."""
-        if not terms:
-            return []
+        return self._declared(tuple(terms), limit) if terms else ()
+
+    def _declaring(self, terms: tuple[str, ...], limit: int) -> tuple[int, ...]:
         marks = ", ".join("?" * len(terms))
         where = f"kind = 'facet' AND name IN ({marks})"
         sql = f"SELECT entry FROM names WHERE {where} GROUP BY entry ORDER BY count(*) DESC, entry LIMIT ?"
-        return [row for (row,) in self._rows(sql, [*terms, limit])]
+        return tuple(row for (row,) in self._rows(sql, [*terms, limit]))
 
 
 def _sum(text: str) -> int:

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from cakebook.index.catalog import FIELDS
 from cakebook.index.passages import Passage, passages
+from cakebook.index.postings import FIELDS
 from cakebook.model.entry import Condition, Entry
 from cakebook.model.evidence import EvidenceItem, Functional, Timed, Timing
 from cakebook.model.review import Verdict

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,29 +19,6 @@ if TYPE_CHECKING:
 
 REMEMBERED = 256
 """Questions whose vectors are kept."""
-
-
-class Answer(threading.Thread):
-    """A search by meaning that goes on while its asker does something else."""
-
-    def __init__(self, find: Callable[[], dict[int, Near]]) -> None:
-        super().__init__(name="cakebook-meaning", daemon=True)
-        self._find = find
-        self._found: dict[int, Near] = {}
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self._found = self._find()
-        except BaseException as error:  # raised again where the answer is used
-            self._error = error
-
-    def result(self) -> dict[int, Near]:
-        """What was found; raises what went wrong."""
-        self.join()
-        if self._error is not None:
-            raise self._error
-        return self._found
 
 
 class Meaning:
@@ -69,27 +44,8 @@ class Meaning:
         """
         _ = self._embedder, self._vectors
 
-    def ask(self, text: str, limit: int) -> Answer:
-        """Start to look for what is near a text: at most `limit` entry rows, nearest first. Call `prepare` before.
-
-        Both sides of a hybrid search spend their time in native code, so they run side by side.
-        """
-        answer = Answer(lambda: self._nearest(text, limit))
-        answer.start()
-        return answer
-
     def nearest(self, text: str, limit: int) -> dict[int, Near]:
-        """The same at once; raises as `prepare` does."""
-        self.prepare()
-        return self._nearest(text, limit)
-
-    def close(self) -> None:
-        """Release the engine, if one was opened."""
-        vectors = self.__dict__.get("_vectors")
-        if vectors is not None and vectors.engine is not None:
-            vectors.engine.close()
-
-    def _nearest(self, text: str, limit: int) -> dict[int, Near]:
+        """At most `limit` entry rows near a text, nearest first; raises as `prepare` does."""
         query = self._embed(text)
         try:
             return self._vectors.nearest(query, limit)
@@ -98,6 +54,12 @@ class Meaning:
                 self._vectors.engine.close()
             self.problem, self._vectors.engine = error.message, None
             return self._vectors.nearest(query, limit)
+
+    def close(self) -> None:
+        """Release the engine, if one was opened."""
+        vectors = self.__dict__.get("_vectors")
+        if vectors is not None and vectors.engine is not None:
+            vectors.engine.close()
 
     def _embed(self, text: str) -> Matrix:
         if text not in self._asked:

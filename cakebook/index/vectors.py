@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 
 from cakebook.errors import IndexCorrupt
 from cakebook.index.generation import VECTORS
@@ -40,8 +39,7 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class Near:
+class Near(NamedTuple):
     """How near an entry is: cosine of its best passage, and which one that is."""
 
     cosine: float
@@ -59,6 +57,7 @@ class Vectors:
         self._owners = np.asarray(owners, dtype=np.int64)
         changes = np.flatnonzero(np.diff(self._owners)) + 1
         self._starts = np.concatenate([[0], changes]).astype(np.int64) if len(owners) else changes
+        self._scanned: tuple[Matrix, Matrix] | None = None
 
     @property
     def name(self) -> str:
@@ -82,20 +81,30 @@ class Vectors:
             cosines, owners = self.matrix[rows] @ query, self._owners[rows]
             starts = np.concatenate([[0], np.flatnonzero(np.diff(owners)) + 1])
         else:
-            rows, cosines, owners, starts = None, _product(self.matrix, query), self._owners, self._starts
+            rows, cosines, owners, starts = None, self._scan(query), self._owners, self._starts
         lengths = np.diff(np.append(starts, len(cosines)))
         best = np.fmax.reduceat(cosines, starts)
-        # The first of the rows of each entry that reach its best; a row that is not a number is none.
-        at = np.flatnonzero(cosines == np.repeat(best, lengths))
-        entries, first = np.unique(np.repeat(np.arange(len(starts)), lengths)[at], return_index=True)
-        at, best = at[first], best[entries]
-        if limit < len(best):
-            chosen = np.argpartition(-best, limit - 1)[:limit]
-            at, best = at[chosen], best[chosen]
+        chosen = np.flatnonzero(best > 0)  # an entry whose passages are not numbers is near nothing
+        if limit < len(chosen):
+            chosen = chosen[np.argpartition(-best[chosen], limit - 1)[:limit]]
+        # The first of the passages of each that reaches its best.
+        lengths, best = lengths[chosen], best[chosen]
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[chosen] - ends + lengths, lengths)
+        at = places[cosines[places] == np.repeat(best, lengths)]
+        _, first = np.unique(owners[at], return_index=True)
+        at = at[first]
+        best = cosines[at]
         order = np.lexsort((at, -best))
-        named = at[order] if rows is None else rows[at[order]]
-        found = zip(owners[at[order]].tolist(), best[order].tolist(), named.tolist(), strict=True)
-        return {owner: Near(round(cosine, 6), self.parts[row]) for owner, cosine, row in found if cosine > 0}
+        at, cosine = at[order], np.round(best[order].astype(np.float64), 6).tolist()
+        parts = [self.parts[row] for row in (at if rows is None else rows[at]).tolist()]
+        return dict(zip(owners[at].tolist(), map(Near, cosine, parts), strict=True))
+
+    def _scan(self, query: Matrix) -> Matrix:
+        """The cosines of all rows, kept until another vector is asked about: a search that filters asks for more and more."""
+        if self._scanned is None or self._scanned[0] is not query:
+            self._scanned = query, _product(self.matrix, query)
+        return self._scanned[1]
 
 
 def _product(matrix: Matrix, query: Matrix) -> Matrix:

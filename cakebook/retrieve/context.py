@@ -169,7 +169,7 @@ def _bring_more(ranker: Ranker, request: ContextRequest, lang: Lang) -> tuple[st
     if request.pass_:
         about = ranking()["packs"]["passes"][request.pass_]
         words = dict.fromkeys(tokens.query_words(about["text"]))
-        found = dict(catalog.match(list(words), catalog.size()))
+        found = catalog.match(list(words), catalog.size())
         best = max(found.values(), default=1.0)
         kinds = {row: about["kinds"].get(card["kind"], 0.0) for row, card in catalog.cards(catalog.rows()).items()}
         ranker.more["pass"] = {row: found.get(row, 0.0) / best + kind for row, kind in kinds.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -88,15 +88,15 @@ class Ranker:
         self.filter = Filter(facets, stated, recognised, vocabulary, view.serve, reading.lang)
         self.lines = {o: vocabulary.operator_line(o) for o in (*facets.operators, *reading.operators)}
 
-    def channels(self, limit: int) -> dict[str, dict[int, float]]:
+    def channels(self, limit: int) -> dict[str, Mapping[int, float]]:
         """Raw scores by channel. `limit`: candidates that a channel may name."""
-        lexical = dict(self.catalog.match(self.reading.words, limit, self.reading.subjects))
+        lexical = self.catalog.match(self.reading.words, limit, self.reading.subjects)
         exact = {row: float(len(names)) for row, names in self.reading.exact.items()}
         # A name that hundreds of entries carry singles none of them out: the words around it choose.
         best = sorted(exact, key=lambda row: (-exact[row], -lexical.get(row, 0.0), row))[:limit]
-        channels = {
+        channels: dict[str, Mapping[int, float]] = {
             "lexical": lexical,
-            "expansion": dict(self.catalog.match(self.reading.expansion, limit)),
+            "expansion": self.catalog.match(self.reading.expansion, limit),
             "exact": {row: exact[row] for row in best},
         }
         if self._nearest is not None:
@@ -105,12 +105,12 @@ class Ranker:
             channels["vector"] = {row: n.cosine - floor for row, n in self.near.items() if n.cosine > floor}
         return channels
 
-    def declaring(self, limit: int) -> list[int]:
+    def declaring(self, limit: int) -> Sequence[int]:
         """Rows that declare what the text names, whatever words they use."""
         terms = [term for o in self.reading.operators for term in self.lines[o]]
         return self.catalog.declaring([*terms, *self.reading.bottlenecks], limit)
 
-    def candidates(self, channels: dict[str, dict[int, float]], rows: list[int], prune: bool = False) -> list[Candidate]:
+    def candidates(self, channels: Mapping[str, Mapping[int, float]], rows: list[int], prune: bool = False) -> list[Candidate]:
         """Scored candidates for `rows`, best first; withheld ones included.
 
         `prune`: without those that are too far behind to be shown; `pruned` then says whether there were any.

@@ -56,10 +56,11 @@ def gather(ranker: Ranker, view: View, text: str, limit: int) -> tuple[list[Cand
     wanted = max(int(ranking()["candidates"]), 4 * limit)
     while True:
         channels = ranker.channels(wanted)
-        rows = sorted({*ranker.declaring(wanted), *(row for scores in channels.values() for row in scores)})
-        candidates = ranker.candidates(channels, rows, prune=True)
+        named = [ranker.declaring(wanted), *channels.values()]
+        candidates = ranker.candidates(channels, sorted({row for rows in named for row in rows}), prune=True)
         passing = sum(c.scope.withheld is None for c in candidates)
-        if passing >= limit or wanted >= size or ranker.pruned:  # whatever comes now would be too far behind
+        more = wanted < size and any(len(rows) >= wanted for rows in named)
+        if passing >= limit or not more or ranker.pruned:  # whatever comes now would be too far behind
             break
         wanted *= 4
     confidence = ranker.confidence(candidates[0] if candidates else None)

@@ -107,8 +107,12 @@ def _exact(
 
 def _columns(catalog: Catalog) -> frozenset[str]:
     """Names of profiler columns, without their units."""
-    terms = catalog.vocabulary.files.get("bottlenecks", {}).values()
-    return frozenset(column.split("(")[0].casefold() for term in terms for column in term.get("columns", ()))
+    memo = catalog.vocabulary.memo
+    if "columns" not in memo:
+        terms = catalog.vocabulary.files.get("bottlenecks", {}).values()
+        memo["columns"] = frozenset(column.split("(")[0].casefold() for term in terms for column in term.get("columns", ()))
+    found: frozenset[str] = memo["columns"]
+    return found
 
 
 def _is_name(word: str) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from cakebook.errors import IndexMissing, StoreError
 from cakebook.index.catalog import Catalog
-from cakebook.index.ranking import ranking
 from cakebook.model.manifest import Manifest
 from cakebook.model.notes import Note
 from cakebook.model.query import TIERS, Lang, Mode, Tier
@@ -90,20 +90,15 @@ def sense(view: View, text: str, mode: Mode, identifier: bool) -> Sense:
             why = f": {view.no_vectors}" if view.no_vectors else ""
             raise IndexMissing(f"the index has no vectors{why}", hint="run `cakebook sync --embedder use`")
         return Sense(view.with_trouble(("no-vectors", {"reason": view.no_vectors})) if view.no_vectors else view)
-    wanted = int(ranking()["candidates"])
     try:
         meaning = view.meaning()
         meaning.prepare()
-        answer = meaning.ask(text, wanted)
     except StoreError as error:
         if mode == "hybrid":
             raise
         return Sense(view.with_trouble(("no-vectors", {"reason": str(error)})))
 
-    def nearest(limit: int) -> dict[int, Near]:
-        return answer.result() if limit == wanted else meaning.nearest(text, limit)
-
-    return Sense(view, nearest, meaning)
+    return Sense(view, partial(meaning.nearest, text), meaning)
 
 
 def look(catalog: Catalog, manifest: Manifest, meaning: Callable[[], Meaning] | None) -> View:

@@ -49,7 +49,7 @@ def contents(book: Any, store: Store | None = None, *, ask: bool = True) -> Snap
             "terms": sorted(catalog._rows("SELECT term, doc, cnt FROM terms")),
             "lexicon": sorted(catalog._rows("SELECT word FROM lexicon")),
             "matches": {
-                question: sorted((-score, by_row[row]) for row, score in catalog.match(query_words(question), 50))
+                question: sorted((-score, by_row[row]) for row, score in catalog.match(query_words(question), 50).items())
                 for question in QUESTIONS
             },
             "withheld": sorted(asdict(item).items() for item in catalog.withheld()),
