@@ -4,7 +4,11 @@
     ├── Refusal                 exit 1 / HTTP 409
     │   ├── NotShippedBook      CB-E101
     │   ├── AlreadyExists       CB-E102
-    │   └── HasAdmins           CB-E103
+    │   ├── HasAdmins           CB-E103
+    │   ├── NotAuthorised       CB-E104
+    │   ├── GateRefuses         CB-E105
+    │   ├── RolledBack          CB-E106
+    │   └── CannotSign          CB-E107
     ├── UsageError              exit 2 / HTTP 422
     │   ├── BadArgument         CB-E201
     │   ├── BadFilter           CB-E202
@@ -108,6 +112,30 @@ class HasAdmins(Refusal):
     """A founding edition cannot grow once the book has an admin."""
 
     code = "CB-E103"
+
+
+class NotAuthorised(Refusal):
+    """Whoever signs may not decide this."""
+
+    code = "CB-E104"
+
+
+class GateRefuses(Refusal):
+    """The gate does not let a change pass; `details["refused"]` lists why."""
+
+    code = "CB-E105"
+
+
+class RolledBack(Refusal):
+    """The book is older than what this user has seen of it, or has lost a statement."""
+
+    code = "CB-E106"
+
+
+class CannotSign(Refusal):
+    """No key could be found or used."""
+
+    code = "CB-E107"
 
 
 class UsageError(CakeBookError):

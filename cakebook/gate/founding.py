@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -113,9 +114,9 @@ def update(root: Path, reason: str, date: str) -> Edition:
         # The roots come first: an interrupted update leaves the old, still known root in place.
         known, line = roots_file.read_bytes(), f"{new_root.digest} {new_root.book} {new_root.edition}\n".encode()
         if line not in known:  # an interrupted update may have written it
-            _write(roots_file, known + line)
-        _write(root / FOUNDING, listing)
-        _write(root / ROOT, trust)
+            write_file(roots_file, known + line)
+        write_file(root / FOUNDING, listing)
+        write_file(root / ROOT, trust)
     except OSError as error:
         raise StoreIO(f"{error.filename}: {error.strerror}", hint="free some space or mend the permissions") from None
     shipped_roots.cache_clear()
@@ -141,8 +142,12 @@ def _digests(source: FolderSource) -> tuple[dict[str, str], dict[str, str]]:
             raise BookFileInvalid(f"id `{file.id}`: both {other} and {path} have it", hint="rename one of them")
         paths[file.id.casefold()] = path
         entries[file.id] = file
-    governed = [path for part in GOVERNED for path in source.paths(part)]
-    return {i: e.digest for i, e in entries.items()}, {p: sha256(source.read(p)).hexdigest() for p in governed}
+    return {i: e.digest for i, e in entries.items()}, covered_files(source, GOVERNED)
+
+
+def covered_files(source: BookSource, parts: Sequence[str] = (FOUNDING, *GOVERNED)) -> dict[str, str]:
+    """Path → sha256 of the files that a trust version covers, as they stand."""
+    return {path: sha256(source.read(path)).hexdigest() for part in parts for path in source.paths(part)}
 
 
 def _reason(text: str) -> str:
@@ -167,24 +172,44 @@ def _founding_yaml(number: int, date: str, reason: str, entries: dict[str, str])
     return ("\n".join(lines) + "\n").encode()
 
 
-def anchor_yaml(book: str, edition: int | None, files: dict[str, str]) -> bytes:
-    """An unsigned root that covers `files`; `edition` is None for a book without founding entries."""
+def anchor_yaml(
+    book: str,
+    edition: int | None,
+    files: Mapping[str, str],
+    *,
+    n: int = 1,
+    previous: str | None = None,
+    forked_from: str | None = None,
+    admins: Mapping[str, Sequence[str]] | None = None,
+    admin_approvals: int = 1,
+    statements: Sequence[str] = (),
+    honoured: Mapping[str, Sequence[str]] | None = None,
+) -> bytes:
+    """The bytes of a trust version that covers `files`; `edition` is None for a book without founding entries."""
+
+    def mapping(key: str, values: Mapping[str, Sequence[str]] | None) -> list[str]:
+        if not values:
+            return [f"{key}: {{}}"]
+        return [f"{key}:", *(f"  {name}: {json.dumps([*values[name]])}" for name in sorted(values))]
+
     lines = [
         f"schema: {SCHEMA}",
         f"book: {book}",
-        "n: 1",
+        f"n: {n}",
+        *([f"previous: {json.dumps(previous)}"] if previous else []),
+        *([f"forked_from: {json.dumps(forked_from)}"] if forked_from else []),
         *([f"edition: {edition}"] if edition is not None else []),
-        "admins: {}",
-        "admin_approvals: 1",
+        *mapping("admins", admins),
+        f"admin_approvals: {admin_approvals}",
         "files:",
         *(f"  {path}: {json.dumps(files[path])}" for path in sorted(files)),
-        "statements: []",
-        "honoured: {}",
+        f"statements: {json.dumps([*statements])}",
+        *mapping("honoured", honoured),
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
     """Replace a file in one step."""
     temporary = path.with_name(path.name + ".new")
     with temporary.open("wb") as stream:

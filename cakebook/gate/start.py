@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from cakebook.errors import AlreadyExists, BadArgument, NotABook, StoreIO
 from cakebook.gate.founding import anchor_yaml
+from cakebook.gate.pins import pin
 from cakebook.gate.trust import ROOT
 from cakebook.repo.layout import GOVERNED, PACKAGED_BOOK, POLICY, VOCABULARY, FolderSource, is_book
-from cakebook.settings import Settings, pins_file
+from cakebook.settings import Settings
 
-LOCK_SECONDS = 10.0
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 README = """\
 # {name}
@@ -80,7 +78,7 @@ def start(folder: Path, name: str, settings: Settings) -> Started:
             _put(made / "README.md", README.format(name=name, root=root).encode())
             _put(made / ".gitignore", b".cakebook/\n")
             _put(made / ".gitattributes", b"entries/** -text\nbook/** -text\n")
-            _pin(settings, root, book)
+            pin(settings, root, book)
             _move(made, folder)
     except OSError as error:
         raise StoreIO(f"{error.filename or folder}: {error.strerror}", hint="mend the permissions or free some space") from None
@@ -104,25 +102,6 @@ def _move(made: Path, folder: Path) -> None:
         for path in done:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         raise
-
-
-def _pin(settings: Settings, root: str, book: str) -> None:
-    """Add a line to the pins, which are replaced in one step; two books started at once both get theirs."""
-    path = pins_file(settings.state)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(path.with_name(path.name + ".lock"), timeout=LOCK_SECONDS):
-            known = path.read_bytes() if path.exists() else b""
-            if known and not known.endswith(b"\n"):
-                known += b"\n"
-            temporary = path.with_name(path.name + ".new")
-            with temporary.open("wb") as stream:
-                stream.write(known + f"{root} {book}\n".encode())
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(path)
-    except Timeout:
-        raise StoreIO(f"{path}: another process keeps it locked", hint="wait for it, or stop it") from None
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -20,14 +20,14 @@ from cakebook.text import tokens
 if TYPE_CHECKING:
     from cakebook.index.chunks import Chunks
 
-SCHEMA = "cakebook-catalog-2"
+SCHEMA = "cakebook-catalog-3"
 KEPT = 256
 """Entries whose sections and words, and sets of words whose matches, are kept in memory once they have been read."""
 _TOKENS = "tokenize = \"unicode61 remove_diacritics 0 tokenchars '_:.-+/#&'\""
 _CREATE = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE entries (
-    rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, raw_sha TEXT NOT NULL, card TEXT NOT NULL,
+    rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, state TEXT NOT NULL, card TEXT NOT NULL,
     sum INTEGER NOT NULL
 );
 CREATE TABLE sections (
@@ -44,7 +44,7 @@ CREATE TABLE names (
 ) WITHOUT ROWID;
 CREATE INDEX names_entry ON names (entry);
 CREATE TABLE withheld (
-    path TEXT PRIMARY KEY, id TEXT NOT NULL, raw_sha TEXT NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL
+    path TEXT PRIMARY KEY, id TEXT NOT NULL, state TEXT NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE lexicon (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE lexical USING fts5({", ".join(FIELDS)}, {_TOKENS});
@@ -96,10 +96,8 @@ class CatalogWriter:
         self._db.execute("BEGIN")
 
     def known(self) -> dict[str, tuple[str, str, str]]:
-        """Path → (sha256 of the bytes, id, code of the reason if withheld) of everything in the catalog."""
-        rows = self._db.execute(
-            "SELECT path, raw_sha, id, '' FROM entries UNION ALL SELECT path, raw_sha, id, code FROM withheld"
-        )
+        """Path → (what its state was, id, code of the reason if withheld) of everything in the catalog."""
+        rows = self._db.execute("SELECT path, state, id, '' FROM entries UNION ALL SELECT path, state, id, code FROM withheld")
         return {path: (sha, entry_id, code) for path, sha, entry_id, code in rows}
 
     def remove(self, path: str) -> None:
@@ -114,8 +112,8 @@ class CatalogWriter:
     def add(self, chunks: Chunks) -> None:
         """Write an admitted entry."""
         cursor = self._db.execute(
-            "INSERT INTO entries (id, path, raw_sha, card, sum) VALUES (?, ?, ?, ?, ?)",
-            (chunks.id, chunks.path, chunks.raw_sha, chunks.card, _sum(chunks.card)),
+            "INSERT INTO entries (id, path, state, card, sum) VALUES (?, ?, ?, ?, ?)",
+            (chunks.id, chunks.path, chunks.state, chunks.card, _sum(chunks.card)),
         )
         row = cursor.lastrowid
         marks = ", ".join("?" * (len(FIELDS) + 1))
@@ -143,9 +141,9 @@ class CatalogWriter:
         """(digest, text) of every passage, in the order of the rows of the matrix."""
         yield from self._db.execute(f"SELECT p.digest, p.text FROM {_PASSAGES}")
 
-    def withhold(self, item: WithheldEntry, raw_sha: str) -> None:
+    def withhold(self, item: WithheldEntry, state: str) -> None:
         """Record an entry that is not admitted: its id and the reason, none of its text."""
-        self._db.execute("INSERT INTO withheld VALUES (?, ?, ?, ?, ?)", (item.path, item.id, raw_sha, item.code, item.reason))
+        self._db.execute("INSERT INTO withheld VALUES (?, ?, ?, ?, ?)", (item.path, item.id, state, item.code, item.reason))
 
     def set_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Store the vocabulary, and the search tokens of all its labels and aliases: the words of the field."""

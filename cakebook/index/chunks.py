@@ -29,7 +29,7 @@ class Chunks:
     id: str
     path: str
     digest: str
-    raw_sha: str
+    state: str
     card: str
     fields: dict[str, str]
     sections: tuple[tuple[str, str, str, str], ...]
@@ -37,8 +37,10 @@ class Chunks:
     names: tuple[tuple[str, str], ...]
 
 
-def chunk(file: EntryFile, entry: Entry, verdict: Verdict, raw_sha: str, vocabulary: Vocabulary) -> Chunks:
-    """The chunks of an entry that the gate admits."""
+def chunk(
+    file: EntryFile, entry: Entry, verdict: Verdict, state: str, vocabulary: Vocabulary, *, pending: bool = False
+) -> Chunks:
+    """The chunks of an entry that the gate admits; `pending`: newer bytes of it wait for that."""
     sections = tuple((s.title, s.source, s.prose, " ".join(tokens.words(s.prose))) for s in file.document.sections)
     bodies = {title: source for title, source, _, _ in reversed(sections)}
     conditions = [*entry.applies_when, *entry.avoid_when]
@@ -54,8 +56,8 @@ def chunk(file: EntryFile, entry: Entry, verdict: Verdict, raw_sha: str, vocabul
         id=entry.id,
         path=file.path,
         digest=verdict.digest,
-        raw_sha=raw_sha,
-        card=json.dumps(_card(entry, verdict, bodies), ensure_ascii=False, sort_keys=True),
+        state=state,
+        card=json.dumps({**_card(entry, verdict, bodies), "pending": pending}, ensure_ascii=False, sort_keys=True),
         fields={name: " ".join(w for text in fields[name] for w in tokens.words(text)) for name in FIELDS},
         sections=sections,
         passages=passages(file, entry, vocabulary),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -22,7 +23,6 @@ from cakebook.errors import (
     NotABook,
 )
 from cakebook.gate.facts import Facts, gather
-from cakebook.gate.verdict import verdict
 from cakebook.index.catalog import SCHEMA, CatalogWriter, WithheldEntry
 from cakebook.index.chroma import RECORD, installed
 from cakebook.index.chunks import chunk
@@ -34,7 +34,7 @@ from cakebook.index.place import Place, signature
 from cakebook.index.ranking import ranking_digest
 from cakebook.index.vectors import CHROMA_FROM, ENGINES, FILE, read_matrix
 from cakebook.model.manifest import Manifest, canonical_json
-from cakebook.model.review import EntryBytes, Verdict
+from cakebook.model.review import Verdict
 from cakebook.model.terms import Vocabulary
 from cakebook.repo.entries import EntryFile, read_entry
 from cakebook.repo.git import Repository
@@ -72,7 +72,12 @@ class _Plan:
     dirty: bool
     signature: str
     revision: str | None
+    repository: Repository | None = None
     raw: dict[str, bytes] = field(default_factory=dict)
+
+    def state(self, path: str, entry_id: str) -> str:
+        """What becomes of a file depends on this: its bytes, and the facts about the id that it has."""
+        return sha256(self.raw[path] + self.facts.key(entry_id).encode()).hexdigest()
 
     @cached_property
     def vocabulary_digest(self) -> str:
@@ -254,7 +259,7 @@ def _read(place: Place, settings: Settings, revision: str | None) -> _Plan:
         dirty = repository.differs(JUDGED) if repository else False
     facts = gather(source, settings.trust_roots)
     raw = {path: source.read(path) for path in entry_paths(source)}
-    return _Plan(source, facts, commit, dirty, sign, commit if revision is not None else None, raw)
+    return _Plan(source, facts, commit, dirty, sign, commit if revision is not None else None, repository, raw)
 
 
 def _previous(place: Place) -> Manifest | None:
@@ -272,13 +277,11 @@ def _previous(place: Place) -> Manifest | None:
 
 def _write_entries(writer: CatalogWriter, plan: _Plan) -> int:
     """Write what is new, edited or differently judged, drop what is gone; returns how many paths were touched."""
-    # A change of the trust facts changes verdicts without changing bytes.
-    # A change of the vocabulary changes the labels in passages.
-    facts_key = sha256(repr((plan.facts.about(""), plan.facts.trust.root, plan.vocabulary_digest)).encode()).hexdigest()
+    # A change of the vocabulary changes the labels in passages; one of the trust facts the verdicts, entry by entry.
     known = writer.known()
-    shas = {path: sha256(data).hexdigest() for path, data in plan.raw.items()}
-    same_facts = writer.meta("facts") == facts_key
-    kept = {p: old[1] for p, old in known.items() if same_facts and old[0] == shas.get(p) and old[2] != DUPLICATE}
+    same_words = writer.meta("words") == plan.vocabulary_digest
+    same = {p: old for p, old in known.items() if same_words and p in plan.raw and old[2] != DUPLICATE}
+    kept = {path: entry_id for path, (state, entry_id, _) in same.items() if plan.state(path, entry_id) == state}
     parsed = {path: read_entry(path, data) for path, data in plan.raw.items() if path not in kept}
     owners: dict[str, list[str]] = {}
     for path in plan.raw:
@@ -289,35 +292,49 @@ def _write_entries(writer: CatalogWriter, plan: _Plan) -> int:
             kept.pop(path, None)
             parsed.setdefault(path, read_entry(path, plan.raw[path]))
         # A file that nobody admitted must not take an admitted one out of service by borrowing its id.
-        winner = next((path for path in group if _judge(parsed[path], plan.facts).served), None)
+        winner = next((path for path in group if plan.facts.judge(parsed[path]).served), None)
         doubles |= set(group) - {winner}
     for path in set(known) - set(kept):
         writer.remove(path)
     for path in sorted(parsed):
-        _write_one(writer, plan, parsed[path], shas[path], path in doubles)
-    writer.set_meta("facts", facts_key)
+        _write_one(writer, plan, parsed[path], path in doubles)
+    writer.set_meta("words", plan.vocabulary_digest)
     return len(parsed) + len(set(known) - set(plan.raw))
 
 
-def _write_one(writer: CatalogWriter, plan: _Plan, file: EntryFile, raw_sha: str, double: bool) -> None:
+def _write_one(writer: CatalogWriter, plan: _Plan, file: EntryFile, double: bool) -> None:
+    state = plan.state(file.path, file.id)
+
     def withhold(code: str, text: str) -> None:
-        writer.withhold(WithheldEntry(file.id, file.path, code, text), raw_sha)
+        writer.withhold(WithheldEntry(file.id, file.path, code, text), state)
 
     if file.entry is None or file.problems:
         first = file.problems[0]
         return withhold("unreadable", f"{file.path}:{first.line}: {first.message}")
     if double:
         return withhold(DUPLICATE, "another file has the same id, or one that differs only in case")
-    judged = _judge(file, plan.facts)
-    if not judged.served:
-        return withhold(judged.reasons[-1].code, judged.reasons[-1].text)
+    judged = plan.facts.judge(file)
+    pending = not judged.served and plan.facts.spoken_of(file.id)
+    if pending:
+        # Which bytes stand in for these depends on history too: it is looked at anew every time.
+        state = ""
+        file, judged = next(_admitted_before(plan, file), (file, judged))
+    if not judged.served or file.entry is None:
+        why = next((r for r in judged.reasons if r.code == judged.lifecycle), judged.reasons[-1])
+        return withhold(why.code, why.text)
     entry = file.entry if file.entry.id else file.entry.model_copy(update={"id": file.id})
-    return writer.add(chunk(file, entry, judged, raw_sha, plan.vocabulary))
+    return writer.add(chunk(file, entry, judged, state, plan.vocabulary, pending=pending))
 
 
-def _judge(file: EntryFile, facts: Facts) -> Verdict:
-    status = file.entry.status if file.entry and not file.problems else "draft"
-    return verdict(EntryBytes(file.id, file.data, status), facts.about(file.id))
+def _admitted_before(plan: _Plan, file: EntryFile) -> Iterator[tuple[EntryFile, Verdict]]:
+    """Earlier bytes of an entry that are admitted today, newest first: an edit that waits does not remove knowledge."""
+    if plan.repository is None or plan.commit is None:
+        return
+    for data in plan.repository.versions(file.path, plan.commit):
+        older = read_entry(file.path, data)
+        judged = plan.facts.judge(older)
+        if older.id == file.id and judged.served:
+            yield older, judged
 
 
 def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None, vectors: MatrixPlan) -> Manifest:
@@ -327,16 +344,22 @@ def _manifest(writer: CatalogWriter, plan: _Plan, previous: Manifest | None, vec
     writer.set_meta("uncovered", list(facts.uncovered))
     writer.set_meta("serve", facts.policy.serve)
     writer.set_meta("anchor_reason", facts.trust.reason)
+    writer.set_meta("trust_broken", facts.trust.broken)
     writer.set_meta("no_vectors", vectors.problem)
     now = datetime.now(UTC)
     cards = writer.cards()
     stale = sorted(c["id"] for c in cards if c["stale_after"] and c["stale_after"][:10] < now.date().isoformat())
     writer.set_meta("stale", stale)
     withheld = writer.withheld()
-    lines = [f"{c['id']} {c['digest']} {c['tier']} {c['lifecycle']} - - {'stale' if c['id'] in stale else '-'}" for c in cards]
+    lines = [
+        f"{c['id']} {c['digest']} {c['tier']} {c['lifecycle']} - {'update-pending' if c['pending'] else '-'} "
+        f"{'stale' if c['id'] in stale else '-'}"
+        for c in cards
+    ]
     # What is not served is part of the answers of `show` and `status`.
     lines += [f"{w.id} withheld {w.path} {w.code} {w.reason}" for w in withheld]
     lines += [f"uncovered {path}" for path in facts.uncovered] + [f"anchor {facts.trust.reason}"]
+    lines += [f"broken {facts.trust.broken}"] if facts.trust.broken else []
     lines += [f"vectors {vectors.problem}"] if vectors.problem else []
     manifest = Manifest(
         schema=SCHEMA,
@@ -365,6 +388,8 @@ def _notes(plan: _Plan, vectors: MatrixPlan) -> tuple[str, ...]:
     notes = [f"no vectors: {vectors.problem}"] if vectors.problem else []
     if plan.facts.trust.anchor is None:
         notes.append(plan.facts.trust.reason)
+    if plan.facts.trust.broken:
+        notes.append(plan.facts.trust.broken)
     if plan.facts.uncovered:
         notes.append("not covered by the trust anchor: " + ", ".join(plan.facts.uncovered))
     skipped = plan.source.skipped()

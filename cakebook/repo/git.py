@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,40 @@ from cakebook.repo.layout import Skipped, unreadable_name
 
 if TYPE_CHECKING:
     import git
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit: its author's address in lower case, what a signature would be of, and the SSH signature if it has one."""
+
+    id: str
+    author: str
+    payload: bytes
+    signature: bytes | None
+
+    @classmethod
+    def parse(cls, commit: str, data: bytes) -> Commit:
+        """A commit object's bytes, read. A signature of another kind (OpenPGP, X.509) is none here."""
+        head, _, body = data.partition(b"\n\n")
+        signature: list[bytes] = []
+        plain: list[bytes] = []
+        inside = False
+        for line in head.split(b"\n"):
+            if line.startswith((b"gpgsig ", b"gpgsig-sha256 ")):
+                inside = True
+                signature.append(line.split(b" ", 1)[1])
+            elif inside and line.startswith(b" "):
+                signature.append(line[1:])
+            else:
+                inside = False
+                plain.append(line)
+        author = next((m[1] for line in plain if (m := re.match(rb"author .*<([^<>]*)>", line))), b"")
+        text = b"\n".join(signature) + b"\n"
+        made = text if text.startswith(b"-----BEGIN SSH SIGNATURE-----") else None
+        return cls(commit, author.decode("utf-8", "replace").casefold(), b"\n".join(plain) + b"\n\n" + body, made)
+
+
+_AUTHORS = "<%ae>%n%(trailers:key=Co-authored-by,valueonly)"
 
 
 class Repository:
@@ -81,12 +117,28 @@ class Repository:
             raise BadRevision(f"`{revision[:80]}` names no commit here", hint="fetch it first, or see `git log`")
         return commit
 
+    def has(self, revision: str) -> bool:
+        """Whether `revision` names a commit here."""
+        try:
+            self.resolve(revision)
+        except BadRevision:
+            return False
+        return True
+
+    def config(self, name: str) -> str:
+        """A value of the Git configuration, empty if it is not set."""
+        try:
+            return self._git("config", "--get", name).strip()
+        except GitFailed:
+            return ""
+
     def at(self, revision: str, prefixes: tuple[str, ...]) -> RevisionSource:
         """The book at `revision`, restricted to `prefixes`."""
         commit = self.resolve(revision)
         full = [self._full(p) for p in prefixes]
         listing = self._git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *full)
         blobs: dict[str, str] = {}
+        odd: dict[str, str] = {}
         skipped: list[Skipped] = []
         for record in listing.split("\0"):
             if not record:
@@ -99,8 +151,53 @@ class Repository:
             elif mode in ("100644", "100755"):
                 blobs[path] = blob
             else:
+                odd[path] = blob
                 skipped.append(Skipped(path, "not-a-file", "symbolic links and submodules are not followed"))
-        return RevisionSource(self._repo, commit, blobs, skipped)
+        return RevisionSource(self._repo, commit, blobs, skipped, odd)
+
+    def authors(self, path: str, since: str | None, until: str) -> frozenset[str] | None:
+        """E-mail addresses of those who wrote a file as it is at `until`: author and `Co-authored-by` of every commit that
+        touched it after `since`, and of every commit from which a line survives. None where history is cut off.
+
+        Raises:
+            GitFailed: git cannot say.
+        """
+        if self._git("rev-parse", "--is-shallow-repository").strip() == "true":
+            return None
+        full = self._full(path)
+        span = f"{since}..{until}" if since else until
+        blame = self._git("blame", "--porcelain", until, "--", full)
+        commits = {m[1] for line in blame.splitlines() if (m := re.match(r"([0-9a-f]{40,64}) \d+ \d+ \d+$", line))}
+        commits |= {*self._git("rev-list", span, "--", full).split()}
+        said = self._git("log", "--no-walk=unsorted", "-z", f"--format={_AUTHORS}", *sorted(commits)) if commits else ""
+        found = re.findall(r"<([^<>\s]+)>", said)
+        return frozenset(address.casefold() for address in found)
+
+    def versions(self, path: str, until: str) -> Iterator[bytes]:
+        """The bytes that a file had on the first-parent history of a commit, newest first, under whatever path.
+
+        Raises:
+            GitFailed: git cannot say.
+        """
+        listing = self._git(
+            "log", "--first-parent", "--follow", "-m", "--format=%x01%H", "--name-only", "-z", until, "--", self._full(path)
+        )
+        for record in listing.split("\x01")[1:]:
+            commit, _, rest = record.partition("\0")
+            name = rest.strip("\n\0").removeprefix(f"{self.prefix}/" if self.prefix else "")
+            source = self.at(commit, (name,))
+            if name in source.paths(name):
+                yield source.read(name)
+
+    def commits(self, since: str | None, until: str, path: str) -> list[Commit]:
+        """The commits after `since` that touched `path` or anything below it, newest first.
+
+        Raises:
+            GitFailed: git cannot say.
+        """
+        span = f"{since}..{until}" if since else until
+        found = self._git("rev-list", "--full-history", span, "--", self._full(path)).split()
+        return [Commit.parse(commit, self._repo.odb.stream(bytes.fromhex(commit)).read()) for commit in found]
 
     def _full(self, path: str) -> str:
         return f"{self.prefix}/{path}" if self.prefix else path
@@ -127,8 +224,15 @@ class Repository:
 class RevisionSource:
     """A book's files at a commit; a `BookSource`."""
 
-    def __init__(self, repo: git.Repo, commit: str, blobs: dict[str, str], skipped: list[Skipped]) -> None:
-        self._repo, self.commit, self._blobs, self._skipped = repo, commit, blobs, skipped
+    def __init__(self, repo: git.Repo, commit: str, blobs: dict[str, str], skipped: list[Skipped], odd: dict[str, str]) -> None:
+        """`blobs`: path → object of every file; `odd`: the same of links and submodules."""
+        self._repo, self.commit, self._blobs, self._skipped, self._odd = repo, commit, blobs, skipped, odd
+
+    def changed(self, before: RevisionSource | None) -> frozenset[str]:
+        """Paths that are not what they were in another revision, gone ones too; no file is read."""
+        new = {*self._blobs.items(), *self._odd.items()}
+        old = {*before._blobs.items(), *before._odd.items()} if before else set()
+        return frozenset(path for path, _ in new ^ old)
 
     def paths(self, prefix: str) -> list[str]:
         return sorted(p for p in self._blobs if p == prefix or p.startswith(prefix + "/"))

@@ -19,12 +19,14 @@ FOUNDING = "book/founding.yaml"
 TRUST = "book/trust"
 UNANCHORED = "unanchored"
 """What stands for the id of a book without a believed root."""
+LEDGER = "book/ledger"
+PEOPLE = "book/people"
 VOCABULARY = "book/vocabulary"
 RESERVED = frozenset({"index.md", "log.md"})
 """OKF's own file names, never an entry."""
-GOVERNED = (POLICY, "book/people", VOCABULARY, "book/agents")
+GOVERNED = (POLICY, PEOPLE, VOCABULARY, "book/agents")
 """What the trust anchor covers, file by file, beside the founding list."""
-JUDGED = ("entries", FOUNDING, TRUST, "book/ledger", *GOVERNED)
+JUDGED = ("entries", FOUNDING, TRUST, LEDGER, *GOVERNED)
 """What decides which entries are served and how they are read; anything else in the repository does not matter here."""
 
 

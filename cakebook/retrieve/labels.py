@@ -17,6 +17,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "condition": ("applies when {text}", "适用条件：{text}"),
     "not-met": ("conditions not met", "适用条件不满足"),
     "review-due": ("past its review date {date}", "已过复核日期 {date}"),
+    "deprecated": ("deprecated by its reviewers", "审核者已将其弃用"),
+    "update-pending": ("as last admitted; an edit of it waits for review", "此为最近一次获准的版本；其修改正在等待审核"),
     "conflict": ("contradicts {id}", "与 {id} 相矛盾"),
     "superseded": ("superseded by {id}", "已被 {id} 取代"),
     "founding": (
@@ -29,6 +31,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "以下条目在第 {edition} 版 founding 之后被改动，暂不提供：{ids}",
     ),
     "no-anchor": ("nothing is served: {reason}", "没有可提供的条目：{reason}"),
+    "trust-broken": ("a trust version does not count: {reason}", "有一个信任版本无效：{reason}"),
     "uncovered": ("the trust anchor does not cover: {files}", "信任锚未覆盖：{files}"),
     "none-admitted": (
         "nothing is admitted yet; waiting: {waiting}. `cakebook preview entries --query TEXT` searches drafts",

@@ -157,6 +157,8 @@ class Ranker:
             candidate.add(conditions=conditions["not_met"])
         if scope.unknown:
             candidate.add(scope=self.weights["scope_unknown"] * scope.unknown)
+        if card["lifecycle"] == "deprecated":
+            candidate.add(deprecated=self.weights["deprecated"])
         if card["id"] in self.stale:
             candidate.add(stale=self.weights["stale"])
         if tier := self.weights["tiers"][card["tier"]]:

@@ -16,6 +16,11 @@ from cakebook.retrieve.view import View, sense
 
 SNIPPET = 180
 """Characters of a snippet."""
+NOTE_ORDER = (
+    "deprecated", "avoid-when", "conditions-not-met", "review-due", "update-pending", "only-sku", "not-verified", "avoid-if",
+    "condition", "founding",
+)  # fmt: skip
+"""Caveats, gravest first."""
 
 
 def search(view: View, request: SearchRequest) -> SearchResult:
@@ -127,8 +132,11 @@ def notes_of(candidate: Candidate, stale: frozenset[str], lang: Lang) -> tuple[N
         notes.insert(0, Note("review-due", say("review-due", lang, date=candidate.card["stale_after"][:10])))
     if candidate.card["tier"] == "founding":
         notes.append(Note("founding", say("founding", lang)))
-    order = ("avoid-when", "conditions-not-met", "review-due", "only-sku", "not-verified", "avoid-if", "condition", "founding")
-    return tuple(sorted(notes, key=lambda n: order.index(n.code)))
+    if candidate.card["lifecycle"] == "deprecated":
+        notes.append(Note("deprecated", say("deprecated", lang)))
+    if candidate.card["pending"]:
+        notes.append(Note("update-pending", say("update-pending", lang)))
+    return tuple(sorted(notes, key=lambda n: NOTE_ORDER.index(n.code)))
 
 
 def _hit(view: View, ranker: Ranker, candidate: Candidate, reading: Reading, explain: bool) -> Hit:

@@ -109,6 +109,8 @@ def look(catalog: Catalog, manifest: Manifest, meaning: Callable[[], Meaning] | 
         troubles.append(("edited", {"edition": manifest.edition, "ids": ", ".join(edited)}))
     if reason := catalog.meta("anchor_reason"):
         troubles.append(("no-anchor", {"reason": reason}))
+    if broken := catalog.meta("trust_broken"):
+        troubles.append(("trust-broken", {"reason": broken}))
     if uncovered := catalog.meta("uncovered"):
         troubles.append(("uncovered", {"files": ", ".join(uncovered)}))
     if not manifest.entries and (waiting := waiting_entries(catalog)) and not catalog.meta("anchor_reason"):

@@ -172,7 +172,7 @@ def test_two_files_of_one_id_are_never_vouched_for(tiny_book, other):
 
 def steps(monkeypatch, stop_before: int, error: BaseException) -> None:
     """Let `update` fail before its write number `stop_before`, counted from 1."""
-    real, calls = founding._write, []
+    real, calls = founding.write_file, []
 
     def write(path, data):
         calls.append(path)
@@ -180,7 +180,7 @@ def steps(monkeypatch, stop_before: int, error: BaseException) -> None:
             raise error
         real(path, data)
 
-    monkeypatch.setattr(founding, "_write", write)
+    monkeypatch.setattr(founding, "write_file", write)
 
 
 @pytest.mark.parametrize("stop_before", [1, 2, 3])

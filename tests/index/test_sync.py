@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from dataclasses import fields, replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -237,7 +238,8 @@ def test_a_vocabulary_that_cannot_be_read_stops_it_and_the_old_index_stays(tiny_
 
 
 def test_an_invalid_anchor_stops_it(tiny_book):
-    tiny_book.write("book/trust/2.yaml", "n: 2\n")
+    text = (tiny_book.root / "book/trust/1.yaml").read_text().replace("\nn: 1", "\nn: 2")
+    tiny_book.trust(sha256(tiny_book.write("book/trust/1.yaml", text).read_bytes()).hexdigest())
     with pytest.raises(AnchorInvalid):
         tiny_book.sync()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cakebook.errors import AlreadyExists, BadArgument, StoreIO
+from cakebook.gate import pins
 from cakebook.gate import start as starter
 from cakebook.gate.facts import gather
 from cakebook.gate.start import start
@@ -151,7 +152,7 @@ def test_no_book_without_its_pin(tmp_path, there):
 def test_pins_that_are_locked(settings, tmp_path, monkeypatch):
     from filelock import FileLock
 
-    monkeypatch.setattr(starter, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(pins, "LOCK_SECONDS", 0.05)
     settings.state.mkdir()
     with FileLock(settings.state / "pins.txt.lock"), pytest.raises(StoreIO, match="locked"):
         start(tmp_path / "team", "", settings)
@@ -160,14 +161,14 @@ def test_pins_that_are_locked(settings, tmp_path, monkeypatch):
 
 def test_a_move_that_fails_half_way_takes_back_only_its_own(settings, tmp_path, monkeypatch):
     (tmp_path / "team").mkdir()
-    pin = starter._pin
+    pin = starter.pin
 
     def meanwhile(*arguments):
         pin(*arguments)
         (tmp_path / "team" / "book").mkdir()
         (tmp_path / "team" / "book" / "theirs").write_text("theirs")
 
-    monkeypatch.setattr(starter, "_pin", meanwhile)
+    monkeypatch.setattr(starter, "pin", meanwhile)
     with pytest.raises(AlreadyExists):
         start(tmp_path / "team", "", settings)
     assert everything(tmp_path / "team") == ["book", "book/theirs"]

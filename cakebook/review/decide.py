@@ -1,0 +1,153 @@
+"""Deciding about entries: a statement is made, judged as the gate will judge it, signed, and filed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cakebook.errors import BadArgument, CannotSign, GateRefuses, NoSuchEntry, NotAuthorised, StoreIO
+from cakebook.gate.admin import administered
+from cakebook.gate.facts import Facts
+from cakebook.gate.founding import write_file
+from cakebook.gate.ledger import make_statement, statement_path, statement_yaml
+from cakebook.gate.signing import Signer, SigningFailed, public_key, sign
+from cakebook.gate.verdict import REVIEW, objection, person_of
+from cakebook.model.base import UNKNOWN
+from cakebook.model.review import Basis, Decision, EntryBytes, Key, Person, Signed, Statement
+from cakebook.repo.entries import EntryFile, read_entries
+from cakebook.repo.git import Repository
+from cakebook.repo.layout import FolderSource
+from cakebook.settings import Settings
+
+DECLINE_REASONS = ("duplicate", "unverifiable", "too-specific", "wrong", "out-of-scope")
+"""What a decline gives as its reason, or begins it with."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A statement as filed."""
+
+    id: str
+    decision: Decision
+    reviewer: str
+    path: str
+    digest: str
+
+
+def decide(
+    root: Path,
+    settings: Settings,
+    ids: Sequence[str],
+    decision: Decision,
+    signer: Signer,
+    at: str,
+    *,
+    basis: Sequence[Basis] = (),
+    reason: str = "",
+    successor: str = "",
+) -> list[Decided]:
+    """Sign `decision` about each of `ids`, as they are in the work tree. Nothing is written unless all of it is good.
+
+    Raises:
+        NoSuchEntry: a file of this id is not there. NotAuthorised: the key is nobody's who may review.
+        GateRefuses: the gate would not count the statement; nothing was signed.
+        BadArgument: basis, reason or successor is missing or wrong. CannotSign, StoreIO.
+    """
+    source = FolderSource(root)
+    facts, anchor = administered(root, settings)
+    person, key = _reviewer(facts, signer)
+    files = {file.id: file for file in read_entries(source)}
+    _check_arguments(decision, basis, reason, successor, files)
+    repository = Repository.around(root)
+    made: list[tuple[EntryFile, Statement, bytes]] = []
+    for entry_id in dict.fromkeys(ids):
+        file = files.get(entry_id)
+        if file is None or file.entry is None or file.problems:
+            raise NoSuchEntry(f"no readable entry `{entry_id[:80]}`", hint="`cakebook review list` shows what waits")
+        authors = authors_of(file, repository, facts)
+        statement = make_statement(
+            {
+                "book": anchor.book, "entry": file.id, "digest": file.digest, "kind": file.entry.kind, "decision": decision,
+                "reviewer": person.id, "authors": sorted(authors), "basis": tuple(basis), "reason": reason,
+                "successor": successor or None, "trust": anchor.n, "previous": heads(facts, file.id), "at": at,
+            }
+        )  # fmt: skip
+        about = facts.about(file.id, authors)
+        data = statement_yaml(statement)
+        why = objection(EntryBytes(file.id, file.data, "", file.entry.kind), Signed("", statement, key), about)
+        if why is not None:
+            raise GateRefuses(f"{file.id}: {why.text}", hint="somebody else has to decide this", refused=[why.code])
+        made.append((file, statement, data))
+    signed = [(file, statement, data, _sign(signer, data)) for file, statement, data in made]
+    return [_file(root, *each) for each in signed]
+
+
+def authors_of(file: EntryFile, repository: Repository | None, facts: Facts, since: str | None = None) -> frozenset[str]:
+    """Who wrote an entry: those whom history shows, and what it says about its own origin.
+
+    Raises:
+        BadArgument: the file is not committed as it is, so history says nothing about these bytes.
+    """
+    found = generated_by(file)
+    if repository is not None:
+        if repository.differs((file.path,)):
+            raise BadArgument(f"{file.path} is not committed as it is", hint="commit it first")
+        found |= repository.authors(file.path, since, "HEAD") or frozenset()
+    return frozenset(person_of(author, facts.people) for author in found)
+
+
+def generated_by(file: EntryFile) -> frozenset[str]:
+    """What an entry says about its own origin, as a set of one or none."""
+    by = file.entry.generated.by.strip() if file.entry and file.entry.generated else ""
+    return frozenset({by} - {"", UNKNOWN})
+
+
+def heads(facts: Facts, entry_id: str) -> tuple[str, ...]:
+    """sha256 of the statements about an entry that no other one had seen."""
+    known = facts.about(entry_id).statements
+    seen = {sha for signed in known for sha in signed.statement.previous}
+    return tuple(sorted(signed.sha for signed in known if signed.sha not in seen))
+
+
+def _reviewer(facts: Facts, signer: Signer) -> tuple[Person, Key]:
+    for person in facts.people.values():
+        for key in person.keys:
+            if public_key(key.public).blob == signer.public.blob:
+                return person, key
+    raise NotAuthorised(
+        f"{signer.public.fingerprint} is the key of nobody in this book", hint="an admin adds people: cakebook people add"
+    )
+
+
+def _check_arguments(
+    decision: Decision, basis: Sequence[Basis], reason: str, successor: str, files: dict[str, EntryFile]
+) -> None:
+    if decision in ("approve", "reinstate") and not basis:
+        raise BadArgument("--basis is missing: on what is this decided?", hint="read-sources, ran-check, own-expertise …")
+    if decision != "approve" and not reason.strip():
+        raise BadArgument(f"--reason is missing: why {decision}?", hint="one sentence for whoever meets the entry later")
+    if decision == "decline" and reason.split(":")[0].strip() not in DECLINE_REASONS:
+        raise BadArgument("a decline begins with its reason", hint=" | ".join(DECLINE_REASONS) + ", then `: text` if you like")
+    if decision == "supersede" and successor not in files:
+        raise BadArgument("--successor names the entry that takes its place", hint="the id of an entry of this book")
+    if decision != "supersede" and successor:
+        raise BadArgument("--successor belongs to supersede", hint="leave it out")
+
+
+def _sign(signer: Signer, data: bytes) -> bytes:
+    try:
+        return sign(signer, REVIEW, data)
+    except SigningFailed as error:
+        raise CannotSign(str(error), hint=error.hint) from None
+
+
+def _file(root: Path, file: EntryFile, statement: Statement, data: bytes, signature: bytes) -> Decided:
+    path = statement_path(statement, data)
+    try:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        write_file(root / f"{path}.sig", signature)  # first: a statement without signature would count against its signer
+        write_file(root / path, data)
+    except OSError as error:
+        raise StoreIO(f"{error.filename}: {error.strerror}", hint="free some space or mend the permissions") from None
+    return Decided(file.id, statement.decision, statement.reviewer, path, file.digest)

@@ -1,0 +1,34 @@
+"""What was said about an entry, and whether it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cakebook.gate.facts import Facts
+from cakebook.gate.ledger import judge_statement
+from cakebook.gate.verdict import objection
+from cakebook.model.review import EntryBytes, Reason, Statement
+
+
+@dataclass(frozen=True)
+class Said:
+    """A statement of the ledger; `against`: why it does not count, empty if it does."""
+
+    path: str
+    statement: Statement | None
+    against: str = ""
+
+
+def history(facts: Facts, entry_id: str) -> list[Said]:
+    """The statements about an entry, oldest first by their names."""
+    found = []
+    about = facts.about(entry_id)
+    for filed in facts.statements(entry_id):
+        judged = judge_statement(facts.source, filed, facts.people)
+        if isinstance(judged, Reason):
+            found.append(Said(filed.path, None, judged.text))
+            continue
+        s = judged.statement
+        why = objection(EntryBytes(s.entry, b"", "", s.kind), judged, about)
+        found.append(Said(filed.path, s, why.text if why else ""))
+    return found
