@@ -260,18 +260,26 @@ def _role(text: str, n: int) -> Role:
 
 
 def _merged(old: Person, new: Person) -> Person:
-    """`old` with what `new` adds; of the keys that both have, the old ones keep their beginning."""
+    """`old` with what `new` adds; a key that both have keeps its beginning, and counts for what either says."""
     if old.kind != new.kind:
         raise BadArgument(f"{old.id} is {'an agent' if old.kind == 'agent' else 'a person'}", hint="choose another id")
     known = {key.public for key in old.keys}
+    spaces = {key.public: key.namespaces for key in new.keys}
     return old.model_copy(
         update={
             "name": new.name or old.name,
-            "emails": tuple(dict.fromkeys([*old.emails, *new.emails])),
+            "emails": _union(old.emails, new.emails),
             "roles": (*old.roles, *new.roles),
-            "keys": (*old.keys, *(key for key in new.keys if key.public not in known)),
+            "keys": (
+                *(k.model_copy(update={"namespaces": _union(k.namespaces, spaces.get(k.public, ()))}) for k in old.keys),
+                *(key for key in new.keys if key.public not in known),
+            ),
         }
     )
+
+
+def _union(some: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*some, *more]))
 
 
 def _ended(person: Person, state: Any, n: int) -> Person:
