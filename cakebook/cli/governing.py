@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -38,6 +39,7 @@ def command(name: str) -> Any:
             "approve": approve, "request-changes": _decision("request-changes"), "decline": _decision("decline"),
             "deprecate": _decision("deprecate"), "supersede": supersede, "withdraw": _decision("withdraw"),
             "reinstate": _decision("reinstate"), "log": review_log, "check": review_check,
+            "install-hook": install_hook, "receive": receive,
         },
     }  # fmt: skip
     helps = {
@@ -47,7 +49,7 @@ def command(name: str) -> Any:
     }
     group.callback(help=helps[name])(_nothing)
     for word, function in commands[name].items():
-        group.command(word)(function)
+        group.command(word, hidden=word == "receive")(function)
     return typer.main.get_command(group)
 
 
@@ -281,6 +283,34 @@ def review_check(
     sys.stdout.flush()
     note(f"{len(checked.refused)} refusals" if checked.refused else "it may pass")
     return 1 if checked.refused else 0
+
+
+def install_hook(
+    bare: Annotated[Path, typer.Argument(metavar="REPOSITORY", help="A bare repository on this machine.")],
+    branch: Annotated[str, typer.Option("--branch", metavar="NAME", help="The trusted branch.")] = "main",
+    root: Annotated[
+        str, typer.Option("--root", metavar="SHA256", help="The root that is believed; default: this book's.")
+    ] = "",
+    as_json: Json = False,
+    book: BookPath = "",
+) -> None:
+    """Put the gate into a bare repository: nothing reaches its trusted branch that `review check` refuses."""
+    with Book.open(book or None) as opened:
+        path, believed = opened.install_hook(bare, branch, root)
+    if as_json:
+        write_json({"hook": str(path), "branch": branch, "root": believed})
+    else:
+        write(f"{path}: guards {branch}, believes sha256:{believed}")
+
+
+def receive() -> int:
+    """What the hook runs: a push on stdin, as git hands it over; exit status 1 refuses it."""
+    from cakebook.review.hook import main
+
+    refused = main(sys.stdin)
+    for one in refused:
+        note(f"refused  {one.path}: {one.code}: {one.text}")
+    return 1 if refused else 0
 
 
 def _print_version(version: Any, as_json: bool) -> None:

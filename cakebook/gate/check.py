@@ -40,6 +40,8 @@ class Checked:
 
 def check_change(before: Facts | None, after: Facts, changed: Collection[str], authors: Authors) -> Checked:
     """Compare two states. `before` is None for the first push; `changed`: paths whose bytes differ, gone ones too."""
+    if after.trust.anchor is None:
+        return Checked((Refused(TRUST, "no-anchor", after.trust.reason),))
     refused = [*_trust(before, after), *_kept(before, after, changed), *_statements(after, changed)]
     found: list[tuple[str, Verdict]] = []
     refused += _entries(before, after, changed, authors, found)
@@ -48,8 +50,7 @@ def check_change(before: Facts | None, after: Facts, changed: Collection[str], a
 
 def _trust(before: Facts | None, after: Facts) -> list[Refused]:
     trust = after.trust
-    if trust.anchor is None:
-        return [Refused(TRUST, "no-anchor", trust.reason)]
+    assert trust.anchor is not None
     refused = [Refused(path, "uncovered", "no admin has signed a trust version that covers it") for path in after.uncovered]
     if trust.broken:
         refused.append(Refused(TRUST, "trust-broken", trust.broken))

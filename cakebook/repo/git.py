@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +85,23 @@ class Repository:
         prefix = root.resolve().relative_to(top).as_posix()
         return cls(repo, top, "" if prefix == "." else prefix)
 
+    @classmethod
+    def bare(cls, folder: Path) -> Repository | None:
+        """The bare repository `folder`, None if it is none.
+
+        Raises:
+            GitFailed: git is missing or refuses it.
+        """
+        try:
+            import git
+        except ImportError as error:
+            raise GitFailed(f"git cannot be used: {error}", hint="install git") from None
+        try:
+            repo = git.Repo(folder)
+        except (git.InvalidGitRepositoryError, git.NoSuchPathError):
+            return None
+        return cls(repo, folder, "") if repo.bare else None
+
     def head(self) -> str | None:
         """The commit of HEAD, None before the first commit. Works on a detached HEAD."""
         try:
@@ -132,10 +149,25 @@ class Repository:
         except GitFailed:
             return ""
 
+    def set_config(self, name: str, value: str) -> None:
+        """Set a value of the repository's own configuration."""
+        self._git("config", "--local", name, value)
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether `newer` contains `older`."""
+        return self.merge_base(older, newer) == self.resolve(older)
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor, None if there is none."""
+        try:
+            return self._git("merge-base", self.resolve(one), self.resolve(other)).strip() or None
+        except GitFailed:
+            return None
+
     def at(self, revision: str, prefixes: tuple[str, ...]) -> RevisionSource:
         """The book at `revision`, restricted to `prefixes`."""
         commit = self.resolve(revision)
-        full = [self._full(p) for p in prefixes]
+        full = [self._full(p) for p in prefixes if p]
         listing = self._git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *full)
         blobs: dict[str, str] = {}
         odd: dict[str, str] = {}
@@ -236,6 +268,10 @@ class RevisionSource:
 
     def paths(self, prefix: str) -> list[str]:
         return sorted(p for p in self._blobs if p == prefix or p.startswith(prefix + "/"))
+
+    def sizes(self, paths: Iterable[str]) -> dict[str, int]:
+        """Bytes of those of `paths` that are files here; none is read."""
+        return {path: self._repo.odb.info(bytes.fromhex(self._blobs[path])).size for path in paths if path in self._blobs}
 
     def read(self, path: str) -> bytes:
         try:

@@ -197,6 +197,17 @@ class Governing(Base):
             base, head = base or trusted_branch(repository), "HEAD"
         return check_range(repository, self.settings.trust_roots, base or None, head or "HEAD")
 
+    def install_hook(self, bare: Path, branch: str, root: str = "") -> tuple[Path, str]:
+        """Put the gate into a bare repository, which believes `root` (default: that of this book); see `review.hook.install`.
+
+        Returns the hook's path and the root.
+        """
+        from cakebook.review.hook import install
+
+        trust = self._facts().trust
+        believed = root or (trust.root if trust.anchor else "") or ""
+        return install(bare, branch, believed), believed.lower().removeprefix("sha256:")
+
     def _facts(self) -> Any:
         from cakebook.gate.facts import gather
         from cakebook.repo.layout import FolderSource

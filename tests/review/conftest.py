@@ -1,0 +1,5 @@
+"""The fixtures of a team's book."""
+
+from teams import keys, team
+
+__all__ = ["keys", "team"]
