@@ -33,12 +33,17 @@ def sync(
     embedder: Annotated[
         str, typer.Option("--embedder", metavar="NAME", help="use, st:minilm, st:<folder or hub name> or none; kept.")
     ] = "",
+    accept_rollback: Annotated[
+        bool, typer.Option("--accept-rollback", help="Take the book although it is older than what was here before.")
+    ] = False,
     as_json: Json = False,
     book: BookPath = "",
 ) -> None:
     """Bring the index up to date with the book."""
     with Book.open(book or None) as opened:
-        report = opened.sync(revision=rev or None, rebuild=rebuild, embedder=embedder, progress=embedding)
+        report = opened.sync(
+            revision=rev or None, rebuild=rebuild, embedder=embedder, accept_rollback=accept_rollback, progress=embedding
+        )
     if as_json:
         write_json(report)
         return

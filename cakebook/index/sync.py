@@ -22,6 +22,7 @@ from cakebook.errors import (
     IndexMissing,
     NotABook,
 )
+from cakebook.gate import memory
 from cakebook.gate.facts import Facts, gather
 from cakebook.index.catalog import SCHEMA, CatalogWriter, WithheldEntry
 from cakebook.index.chroma import RECORD, installed
@@ -102,15 +103,18 @@ def sync(
     revision: str | None = None,
     rebuild: bool = False,
     embedder: str = "",
+    accept_rollback: bool = False,
     progress: Progress | None = None,
 ) -> SyncReport:
     """Bring the index up to date with the work tree, or with `revision`. Readers keep the generation they opened.
 
     `rebuild` starts from nothing instead of from the last generation; the result is the same. `embedder` makes the vectors
     from now on: the index remembers it, whereas what the settings name holds as long as they name it. `progress` is told how
-    far embedding is.
+    far embedding is. A book that is older than what this user has seen of it is refused unless `accept_rollback`; a revision
+    that is asked for by name may be.
 
     Raises:
+        RolledBack: see above; the served generation is as it was.
         IndexBusy: another process holds the builder's lock for longer than `LOCK_SECONDS`.
         StoreIO: writing failed; the served generation is as it was.
         EmbedderUnavailable, EngineUnavailable: the settings name a model or an engine that cannot be had.
@@ -131,16 +135,19 @@ def sync(
                 f"another process has been building the index for {LOCK_SECONDS:.0f} seconds", hint="wait for it, or stop it"
             ) from None
         try:
-            return _sync(place, settings, revision, rebuild, embedder, progress)
+            plan = _read(place, settings, revision)
+            step("read")
+            if revision is None and not accept_rollback:
+                memory.check(settings, plan.facts)
+            report = _sync(place, settings, plan, rebuild, embedder, progress)
+            if revision is None:
+                memory.remember(settings, plan.facts)
+            return report
         finally:
             lock.release()
 
 
-def _sync(
-    place: Place, settings: Settings, revision: str | None, rebuild: bool, embedder: str, progress: Progress | None
-) -> SyncReport:
-    plan = _read(place, settings, revision)
-    step("read")
+def _sync(place: Place, settings: Settings, plan: _Plan, rebuild: bool, embedder: str, progress: Progress | None) -> SyncReport:
     kept = embedder or _kept_embedder(place.store.built_from())
     asked = embedder or settings.embedder
     cache = EmbeddingCache(place.store.folder.parent / "cache" / "embeddings.sqlite")

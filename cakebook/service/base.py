@@ -71,7 +71,13 @@ class Base:
         return self._place
 
     def sync(
-        self, *, revision: str | None = None, rebuild: bool = False, embedder: str = "", progress: Progress | None = None
+        self,
+        *,
+        revision: str | None = None,
+        rebuild: bool = False,
+        embedder: str = "",
+        accept_rollback: bool = False,
+        progress: Progress | None = None,
     ) -> SyncReport:
         """Bring the index up to date with the work tree or with a revision; see `index.sync.sync` for what it raises.
 
@@ -81,7 +87,10 @@ class Base:
 
         self._stale = None
         where = place(self.root, self.settings, building=True)
-        report = sync(where, self.settings, revision=revision, rebuild=rebuild, embedder=embedder, progress=progress)
+        report = sync(
+            where, self.settings, revision=revision, rebuild=rebuild, embedder=embedder, accept_rollback=accept_rollback,
+            progress=progress,
+        )  # fmt: skip
         self._place = where
         return report
 
