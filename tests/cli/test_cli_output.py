@@ -14,6 +14,7 @@ from cakebook.cli import COMMANDS
 from cakebook.index.catalog import WithheldEntry
 from cakebook.index.sync import SyncReport
 from cakebook.model.pack import Pack
+from cakebook.model.profile import Diagnosis
 from cakebook.model.query import SearchResult
 from cakebook.service import Status
 from cakebook.text import tokens
@@ -23,7 +24,7 @@ def conforms(value, hint, where="result"):
     """Whether a JSON value has the form of a type hint: dataclasses without missing or further keys."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint):
-        hints = typing.get_type_hints(hint, localns={"WithheldEntry": WithheldEntry})
+        hints = typing.get_type_hints(hint, localns={"WithheldEntry": WithheldEntry, "Diagnosis": Diagnosis})
         assert isinstance(value, dict) and set(value) == set(hints), where
         for name, inner in hints.items():
             conforms(value[name], inner, f"{where}.{name}")
@@ -68,7 +69,7 @@ def test_the_shape_check_itself_notices():
 def test_every_command_explains_itself(cake, command, ask):
     done = cake(*command.split(), ask)
     assert done.status == 0 and done.err == "" and "sage: " in done.out
-    assert "--book PATH" in done.out or command in ("founding", "init")
+    assert "--book PATH" in done.out or command in ("founding", "init", "trust", "people", "review")
 
 
 def test_the_help_lists_every_command(cake):

@@ -301,7 +301,7 @@ def test_a_revision_is_indexed_as_a_clone_of_it_is(git_book, snapshot, fresh, tm
     git_book.git("clone", "-q", str(git_book.root), str(tmp_path / "clone"))
     git_book.git("-C", str(tmp_path / "clone"), "checkout", "-q", first)
     with Book.open(tmp_path / "clone") as clone:
-        assert clone.sync().generation == report.generation
+        assert clone.sync(accept_rollback=True).generation == report.generation
 
 
 def test_a_revision_is_judged_by_its_own_trust_files(git_book):
