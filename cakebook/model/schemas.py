@@ -12,7 +12,7 @@ from cakebook.model.manifest import Manifest
 from cakebook.model.pack import ContextRequest, Pack
 from cakebook.model.profile import Diagnosis
 from cakebook.model.query import SearchRequest, SearchResult
-from cakebook.model.review import Anchor, Founding, Policy, Verdict
+from cakebook.model.review import Anchor, Founding, Person, Policy, Statement, Verdict
 from cakebook.model.vocabulary import FILES
 
 for module in (query, pack):  # they name it for the type checker alone
@@ -22,6 +22,8 @@ SHAPES: dict[str, Any] = {
     "policy": Policy,
     "founding": Founding,
     "trust": Anchor,
+    "person": Person,
+    "statement": Statement,
     "verdict": Verdict,
     "manifest": Manifest,
     "search-request": SearchRequest,

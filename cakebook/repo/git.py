@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,6 +150,66 @@ class Repository:
         except GitFailed:
             return ""
 
+    def commit_files(self, branch: str, base: str, files: Mapping[str, bytes], message: str) -> str:
+        """Add a commit with these files to `branch`, or begin it at `base`; work tree and current branch stay as they are.
+
+        Returns the commit. If the branch has exactly these files already, nothing is made.
+
+        Raises:
+            GitFailed: git refuses, for instance because nobody has said who commits.
+        """
+        ref = f"refs/heads/{branch}"
+        parent = self.resolve(ref if self.has(ref) else base)
+        with tempfile.TemporaryDirectory(prefix="cakebook-index-") as folder:
+            index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+            self._git("read-tree", parent, env=index)
+            for path, data in files.items():
+                (Path(folder) / "blob").write_bytes(data)
+                blob = self._git("hash-object", "-w", "--no-filters", "--", str(Path(folder) / "blob")).strip()
+                self._git("update-index", "--add", "--cacheinfo", f"100644,{blob},{self._full(path)}", env=index)
+            tree = self._git("write-tree", env=index).strip()
+        if tree == self._git("rev-parse", f"{parent}^{{tree}}").strip() and self.has(ref):
+            return parent
+        commit = self._git("commit-tree", tree, "-p", parent, "-m", message).strip()
+        self._git("update-ref", ref, commit)
+        return commit
+
+    def merge_aside(self, ours: str, theirs: str, message: str) -> str:
+        """A merge commit of two commits that no branch names yet.
+
+        Raises:
+            GitFailed: there are conflicts, or git is older than 2.38.
+        """
+        tree = self._git("merge-tree", "--write-tree", "--no-messages", ours, self.resolve(theirs)).split()[0]
+        return self._git("commit-tree", tree, "-p", ours, "-p", self.resolve(theirs), "-m", message).strip()
+
+    def fast_forward(self, commit: str) -> None:
+        """Move the current branch and the work tree to a commit that contains it.
+
+        Raises:
+            GitFailed: local changes are in the way.
+        """
+        self._git("merge", "--quiet", "--ff-only", commit)
+
+    def push(self, remote: str, branch: str) -> None:
+        """Push a branch under its own name.
+
+        Raises:
+            GitFailed: the other side refuses or cannot be reached.
+        """
+        self._git("push", "--quiet", "--end-of-options", remote, f"refs/heads/{branch}:refs/heads/{branch}")
+
+    def refs(self, prefix: str) -> list[str]:
+        """Branches whose name is `prefix` or begins with it (a prefix ends in `/`), here and as fetched from remotes."""
+        patterns = [f"refs/heads/{prefix}", f"refs/remotes/*/{prefix}"]
+        if prefix.endswith("/"):
+            patterns = [f"{pattern}**" for pattern in patterns]
+        return self._git("for-each-ref", "--format=%(refname)", *patterns).split()
+
+    def time_of(self, commit: str) -> int:
+        """When a commit was made, in seconds of the epoch, by its committer's clock."""
+        return int(self._git("log", "-1", "--format=%ct", commit))
+
     def set_config(self, name: str, value: str) -> None:
         """Set a value of the repository's own configuration."""
         self._git("config", "--local", name, value)
@@ -234,7 +295,7 @@ class Repository:
     def _full(self, path: str) -> str:
         return f"{self.prefix}/{path}" if self.prefix else path
 
-    def _git(self, command: str, *arguments: str) -> str:
+    def _git(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         import git
 
         environment = {"GIT_OPTIONAL_LOCKS": "0"}  # looking must not get in the way of the user's own commands
@@ -243,6 +304,7 @@ class Repository:
             environment["GIT_INDEX_FILE"] = str(Path(self._repo.git_dir) / "index")
         if "GIT_WORK_TREE" in os.environ:
             environment["GIT_WORK_TREE"] = str(self._top)
+        environment |= env or {}
         try:
             done = self._repo.git.execute(["git", command, *arguments], strip_newline_in_stdout=False, env=environment)
             return str(done)

@@ -7,11 +7,11 @@ from cakebook.gate.check import Checked, Refused, check_change
 from cakebook.gate.facts import Facts, gather
 from cakebook.gate.signing import PublicKey, SignatureInvalid, public_key, verify
 from cakebook.gate.verdict import person_of
+from cakebook.model.base import UNKNOWN
 from cakebook.model.review import Person
-from cakebook.repo.entries import read_entry
+from cakebook.repo.entries import EntryFile, read_entry
 from cakebook.repo.git import Commit, Repository
 from cakebook.repo.layout import ENTRIES, JUDGED
-from cakebook.review.decide import generated_by
 
 
 def check_range(repository: Repository, pinned: frozenset[str], base: str | None, head: str) -> Checked:
@@ -33,6 +33,12 @@ def check_range(repository: Repository, pinned: frozenset[str], base: str | None
     checked = check_change(old, facts, after.changed(before), authors)
     forged = _forged(repository.commits(before.commit if before else None, after.commit, ENTRIES), facts)
     return Checked((*checked.refused, *forged), checked.verdicts)
+
+
+def generated_by(file: EntryFile) -> frozenset[str]:
+    """What an entry says about its own origin, as a set of one or none."""
+    by = file.entry.generated.by.strip() if file.entry and file.entry.generated else ""
+    return frozenset({by} - {"", UNKNOWN})
 
 
 def trusted_branch(repository: Repository) -> str:

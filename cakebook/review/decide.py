@@ -13,11 +13,12 @@ from cakebook.gate.founding import write_file
 from cakebook.gate.ledger import make_statement, statement_path, statement_yaml
 from cakebook.gate.signing import Signer, SigningFailed, public_key, sign
 from cakebook.gate.verdict import REVIEW, objection, person_of
-from cakebook.model.base import UNKNOWN
 from cakebook.model.review import Basis, Decision, EntryBytes, Key, Person, Signed, Statement
-from cakebook.repo.entries import EntryFile, read_entries
+from cakebook.repo.entries import EntryFile
 from cakebook.repo.git import Repository
 from cakebook.repo.layout import FolderSource
+from cakebook.review.changes import generated_by
+from cakebook.review.proposals import Proposal, find
 from cakebook.settings import Settings
 
 DECLINE_REASONS = ("duplicate", "unverifiable", "too-specific", "wrong", "out-of-scope")
@@ -47,7 +48,7 @@ def decide(
     reason: str = "",
     successor: str = "",
 ) -> list[Decided]:
-    """Sign `decision` about each of `ids`, as they are in the work tree. Nothing is written unless all of it is good.
+    """Sign `decision` about each of `ids`, as proposed, else as in the work tree. Nothing is written unless all is good.
 
     Raises:
         NoSuchEntry: a file of this id is not there. NotAuthorised: the key is nobody's who may review.
@@ -57,25 +58,25 @@ def decide(
     source = FolderSource(root)
     facts, anchor = administered(root, settings)
     person, key = _reviewer(facts, signer)
-    files = {file.id: file for file in read_entries(source)}
-    _check_arguments(decision, basis, reason, successor, files)
     repository = Repository.around(root)
+    _check_arguments(decision, basis, reason, successor, repository, source)
     made: list[tuple[EntryFile, Statement, bytes]] = []
     for entry_id in dict.fromkeys(ids):
-        file = files.get(entry_id)
-        if file is None or file.entry is None or file.problems:
+        proposal = find(repository, source, entry_id)
+        if proposal is None or (entry := proposal.file.entry) is None or proposal.file.problems:
             raise NoSuchEntry(f"no readable entry `{entry_id[:80]}`", hint="`cakebook review list` shows what waits")
-        authors = authors_of(file, repository, facts)
+        file = proposal.file
+        authors = authors_of(proposal, repository, facts)
         statement = make_statement(
             {
-                "book": anchor.book, "entry": file.id, "digest": file.digest, "kind": file.entry.kind, "decision": decision,
+                "book": anchor.book, "entry": file.id, "digest": file.digest, "kind": entry.kind, "decision": decision,
                 "reviewer": person.id, "authors": sorted(authors), "basis": tuple(basis), "reason": reason,
                 "successor": successor or None, "trust": anchor.n, "previous": heads(facts, file.id), "at": at,
             }
         )  # fmt: skip
         about = facts.about(file.id, authors)
         data = statement_yaml(statement)
-        why = objection(EntryBytes(file.id, file.data, "", file.entry.kind), Signed("", statement, key), about)
+        why = objection(EntryBytes(file.id, file.data, "", entry.kind), Signed("", statement, key), about)
         if why is not None:
             raise GateRefuses(f"{file.id}: {why.text}", hint="somebody else has to decide this", refused=[why.code])
         made.append((file, statement, data))
@@ -83,24 +84,18 @@ def decide(
     return [_file(root, *each) for each in signed]
 
 
-def authors_of(file: EntryFile, repository: Repository | None, facts: Facts, since: str | None = None) -> frozenset[str]:
+def authors_of(proposal: Proposal, repository: Repository | None, facts: Facts) -> frozenset[str]:
     """Who wrote an entry: those whom history shows, and what it says about its own origin.
 
     Raises:
         BadArgument: the file is not committed as it is, so history says nothing about these bytes.
     """
-    found = generated_by(file)
+    path, found = proposal.file.path, generated_by(proposal.file)
     if repository is not None:
-        if repository.differs((file.path,)):
-            raise BadArgument(f"{file.path} is not committed as it is", hint="commit it first")
-        found |= repository.authors(file.path, since, "HEAD") or frozenset()
+        if not proposal.revision and repository.differs((path,)):
+            raise BadArgument(f"{path} is not committed as it is", hint="commit it first")
+        found |= repository.authors(path, proposal.since, proposal.revision or "HEAD") or frozenset()
     return frozenset(person_of(author, facts.people) for author in found)
-
-
-def generated_by(file: EntryFile) -> frozenset[str]:
-    """What an entry says about its own origin, as a set of one or none."""
-    by = file.entry.generated.by.strip() if file.entry and file.entry.generated else ""
-    return frozenset({by} - {"", UNKNOWN})
 
 
 def heads(facts: Facts, entry_id: str) -> tuple[str, ...]:
@@ -121,7 +116,12 @@ def _reviewer(facts: Facts, signer: Signer) -> tuple[Person, Key]:
 
 
 def _check_arguments(
-    decision: Decision, basis: Sequence[Basis], reason: str, successor: str, files: dict[str, EntryFile]
+    decision: Decision,
+    basis: Sequence[Basis],
+    reason: str,
+    successor: str,
+    repository: Repository | None,
+    source: FolderSource,
 ) -> None:
     if decision in ("approve", "reinstate") and not basis:
         raise BadArgument("--basis is missing: on what is this decided?", hint="read-sources, ran-check, own-expertise …")
@@ -129,7 +129,7 @@ def _check_arguments(
         raise BadArgument(f"--reason is missing: why {decision}?", hint="one sentence for whoever meets the entry later")
     if decision == "decline" and reason.split(":")[0].strip() not in DECLINE_REASONS:
         raise BadArgument("a decline begins with its reason", hint=" | ".join(DECLINE_REASONS) + ", then `: text` if you like")
-    if decision == "supersede" and successor not in files:
+    if decision == "supersede" and find(repository, source, successor) is None:
         raise BadArgument("--successor names the entry that takes its place", hint="the id of an entry of this book")
     if decision != "supersede" and successor:
         raise BadArgument("--successor belongs to supersede", hint="leave it out")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,8 @@ from cakebook.service.base import Base
 
 if TYPE_CHECKING:
     from cakebook.gate.admin import Version
-    from cakebook.gate.check import Checked
     from cakebook.gate.signing import Signer
-    from cakebook.model.review import Basis, Decision, Person, Role
-    from cakebook.review.decide import Decided
-    from cakebook.review.history import Said
+    from cakebook.model.review import Person, Role
 
 
 @dataclass(frozen=True)
@@ -161,41 +157,6 @@ class Governing(Base):
         without = replace(facts, people={**facts.people, person_id: gone})
         void = replace(without, trust=replace(facts.trust, anchor=anchor.model_copy(update={"honoured": {}})))
         return [file.id for file in read_entries(facts.source) if facts.judge(file).served and not void.judge(file).served]
-
-    def decide(
-        self, ids: Sequence[str], decision: Decision, *, basis: Sequence[Basis] = (), reason: str = "", successor: str = "",
-        key: str = "",
-    ) -> list[Decided]:  # fmt: skip
-        """Sign a decision about entries as they stand here; see `review.decide.decide`."""
-        from cakebook.review.decide import decide
-
-        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return decide(
-            self.root, self.settings, ids, decision, self._signer(key), at, basis=basis, reason=reason, successor=successor
-        )
-
-    def review_log(self, entry_id: str) -> list[Said]:
-        """Everything that was decided about an entry, oldest first, and whether it counts."""
-        from cakebook.review.history import history
-
-        return history(self._facts(), entry_id)
-
-    def review_check(self, span: str = "") -> Checked:
-        """Judge the change from BASE to HEAD of `BASE..HEAD`; without it, from the trusted branch to the current commit.
-
-        Raises:
-            NotABook: the book is in no Git repository. BadRevision: a revision is not there.
-        """
-        from cakebook.repo.git import Repository
-        from cakebook.review.changes import check_range, trusted_branch
-
-        repository = Repository.around(self.root)
-        if repository is None:
-            raise NotABook(f"{self.root}: in no Git repository", hint="a change is between two commits")
-        base, dots, head = span.partition("..")
-        if not dots:
-            base, head = base or trusted_branch(repository), "HEAD"
-        return check_range(repository, self.settings.trust_roots, base or None, head or "HEAD")
 
     def install_hook(self, bare: Path, branch: str, root: str = "") -> tuple[Path, str]:
         """Put the gate into a bare repository, which believes `root` (default: that of this book); see `review.hook.install`.

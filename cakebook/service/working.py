@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cakebook.errors import AlreadyExists, NoSuchPath, StoreIO
+from cakebook.errors import AlreadyExists, BadArgument, BookFileInvalid, NoSuchPath, StoreIO, Unreadable
 from cakebook.service.base import Base, nearest_id
 
 if TYPE_CHECKING:
@@ -53,11 +53,16 @@ class Working(Base):
         found = [path if os.path.lexists(path) else self.root / path for path in paths]
         return preview(self.root, found, text, limit, lang, explain, facets)
 
-    def lint(self, paths: Sequence[str | Path] = ()) -> list[Finding]:
+    def lint(self, paths: Sequence[str | Path] = (), *, fix: Callable[[str], None] | None = None) -> list[Finding]:
         """Findings of the linter, over the whole book or over `paths` (files or folders inside it).
+
+        Args:
+            fix: first mend what can be mended mechanically, and tell this of each file in one line. A file whose bytes are
+                vouched for is mended only if it is one of `paths` itself, not if it only lies below one.
 
         Raises:
             NoSuchPath: a path is not there. BookFileInvalid: the vocabulary cannot be read.
+            BadArgument, StoreIO: with `fix`, a path is or passes a symbolic link, a file cannot be written.
         """
         from cakebook.gate.founding import listed_ids
         from cakebook.lint.runner import lint_book
@@ -65,8 +70,43 @@ class Working(Base):
         from cakebook.repo.vocabulary import load_vocabulary
 
         source = FolderSource(self.root)
-        wanted = [p for path in paths for p in self._entries_below(source, Path(path))] if paths else None
-        return lint_book(source, load_vocabulary(source), listed_ids(source), wanted)
+        below = {path: self._entries_below(source, Path(path)) for path in paths}
+        wanted = [p for found in below.values() for p in found] if paths else None
+        if fix is None:
+            return lint_book(source, load_vocabulary(source), listed_ids(source), wanted)
+        from cakebook.lint.fixing import fix_folder
+
+        for path in paths:
+            if self._passes_a_link(Path(path)):
+                raise BadArgument(f"{path}: a symbolic link; --fix changes no file behind one", hint="name the file itself")
+        named = {found[0] for path, found in below.items() if found and Path(path).name == Path(found[0]).name}
+        vouched = self._vouched(source)
+        return fix_folder(source, load_vocabulary(source), listed_ids(source), wanted, vouched=vouched, named=named, say=fix)
+
+    def _passes_a_link(self, path: Path) -> bool:
+        """Whether a path into the book is a symbolic link, or leads through one that lies in the book."""
+        root = self.root.resolve()
+        found = (p for p in (Path.cwd() / path, self.root / path) if p.exists() and p.resolve().is_relative_to(root))
+        at = next(found)  # the one that `_entries_below` took
+        links = (p for p in (at, *at.parents) if p.is_symlink() and p.resolve() != root)
+        return any(p == at or p.parent.resolve().is_relative_to(root) for p in links)
+
+    def _vouched(self, source: Any) -> frozenset[str]:
+        """Digests that the founding list or an approval names; whether these count is the gate's question, not asked here."""
+        from cakebook.gate.ledger import statement_paths
+        from cakebook.model.review import Founding, Statement
+        from cakebook.repo.layout import FOUNDING
+        from cakebook.repo.vocabulary import load_model
+
+        digests = set(load_model(source, FOUNDING, Founding).entries.values()) if source.paths(FOUNDING) else set()
+        for path in (path for paths in statement_paths(source).values() for path in paths):
+            try:
+                statement = load_model(source, path, Statement)
+            except (BookFileInvalid, Unreadable):
+                continue
+            if statement.decision == "approve":
+                digests.add(statement.digest)
+        return frozenset(digests)
 
     def new(self, entry_id: str, *, title: str = "", dsl: str = "", kind: str = "", full: bool = False) -> str:
         """Write the scaffold of a new entry; returns its path relative to the book.
