@@ -32,7 +32,7 @@ HARDWARE = ("sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com")
 KINDS = ("ssh-ed25519", "ssh-rsa", *ECDSA, *HARDWARE)
 NAMESPACE = re.compile(r"[A-Za-z0-9@._:/+=-]+")
 """What may be told to `ssh-keygen`: nothing that a list of allowed signers takes for a pattern."""
-LITERAL = re.compile(r"(?:key::)?((?:ssh|ecdsa|sk)-\S+[ \t].*)", re.DOTALL)
+LITERAL = re.compile(r"(?:key::)?((?:ssh|ecdsa|sk)-\S+[ \t]+AAAA.*)", re.DOTALL)
 USER_PRESENT = 1
 _PRINCIPAL = "signer"
 
@@ -242,7 +242,7 @@ def _check(key: PublicKey, parts: _Parts, signed: bytes) -> None:
 
 
 def _check_presence(key: PublicKey, parts: _Parts) -> None:
-    """A hardware signature ends in a byte of flags and a counter of four, both signed. `ssh-keygen` looks at neither."""
+    """A hardware signature ends in a byte of flags and four of a counter, both signed. `ssh-keygen` demands no touch."""
     written, _ = _strings(parts.inner[:-5], 2)
     if written.decode("ascii", "replace") != key.kind:
         raise SignatureInvalid("its algorithm does not fit the key")
@@ -269,7 +269,7 @@ def _native(key: PublicKey) -> object:
                 raise SignatureInvalid("the key cannot be read")
             return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), parts[2])
         native = load_ssh_public_key(key.text.encode())
-    except (ValueError, UnsupportedAlgorithm, NotImplementedError):  # the last: a compressed point
+    except (ValueError, UnsupportedAlgorithm, NotImplementedError, IndexError):  # the last two: a compressed and an empty point
         raise SignatureInvalid("the key cannot be read") from None
     if isinstance(native, RSAPublicKey) and native.key_size not in RSA_BITS:
         raise SignatureInvalid(f"an RSA key of {native.key_size} bits: {RSA_BITS[0]} to {RSA_BITS[-1]} are taken")
@@ -342,10 +342,9 @@ def _from_git(cwd: Path | None) -> str:
 
 def _git_config(name: str, cwd: Path | None) -> str:
     command = ["git", "config", "--get", name]
+    environment = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(
-            command, cwd=cwd, env={**os.environ, "LC_ALL": "C"}, stdin=subprocess.DEVNULL, capture_output=True
-        )
+        done = subprocess.run(command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError:
         return ""
     return done.stdout.decode("utf-8", "replace").strip()
