@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from cakebook.gate.facts import Facts
 from cakebook.gate.ledger import judge_statement, read_statement
@@ -108,14 +107,14 @@ def _entries(
     paths = entry_paths(after.source)
     stems: dict[str, str] = {}
     for path in paths:
-        other = stems.setdefault(PurePosixPath(path).stem.casefold(), path)
+        other = stems.setdefault(_stem(path).casefold(), path)
         if other != path and {other, path} & {*changed}:
             refused.append(Refused(path, "id-collision", f"{other} has the same id, or one that differs only in case"))
     for path in sorted({*paths} & {*changed}):
         file = read_entry(path, after.source.read(path))
         if file.problems or file.entry is None:
             refused.append(Refused(path, "unreadable", file.problems[0].message))
-        elif file.id != PurePosixPath(path).stem:
+        elif file.id != _stem(path):
             refused.append(Refused(path, "id-not-stem", f"its id is {file.id}; name the file after it"))
         else:
             judged = after.judge(file, authors(path))
@@ -123,9 +122,14 @@ def _entries(
             if judged.tier == "draft":
                 refused += [Refused(path, r.code, r.text) for r in judged.reasons if r.code != "approve"]
     if before is not None:
-        left = {PurePosixPath(path).stem for path in paths}
-        gone = [p for p in entry_paths(before.source) if p in changed and PurePosixPath(p).stem not in left]
-        for path in sorted(gone):
+        gone = {*entry_paths(before.source)} & {*changed} - {*paths}
+        left = {_stem(path) for path in paths} if gone else set()
+        for path in sorted(path for path in gone if _stem(path) not in left):
             if before.judge(read_entry(path, before.source.read(path))).tier != "draft":
                 refused.append(Refused(path, "removed", "an admitted entry is withdrawn or superseded, never removed"))
     return refused
+
+
+def _stem(path: str) -> str:
+    """The id that a file's name gives it."""
+    return path.rpartition("/")[2].removesuffix(".md")

@@ -11,6 +11,7 @@ from hashlib import sha256
 from cakebook.gate.ledger import Filed, judge_statement, read_statement, statement_paths
 from cakebook.gate.trust import Trust, read_trust
 from cakebook.gate.verdict import verdict
+from cakebook.model.entry import is_id
 from cakebook.model.query import TIERS
 from cakebook.model.review import EntryBytes, Founding, Person, Policy, Reason, Signed, TrustFacts, Verdict
 from cakebook.repo.entries import EntryFile
@@ -56,11 +57,12 @@ class Facts:
 
     def statements(self, entry_id: str) -> list[Filed]:
         """What the ledger holds about an entry, oldest name first."""
-        return [read_statement(self.source, path, self._ledger) for path in self.statement_paths.get(entry_id, ())]
+        paths = self._about(entry_id)
+        return [read_statement(self.source, path, paths) for path in sorted(paths) if path.endswith(".yaml")]
 
     def spoken_of(self, entry_id: str) -> bool:
         """Whether the founding list or the ledger names an id: only then can any bytes of it be admitted."""
-        return bool(self.founding and entry_id in self.founding.entries) or entry_id in self.statement_paths
+        return bool(self.founding and entry_id in self.founding.entries) or bool(self._about(entry_id))
 
     def key(self, entry_id: str) -> str:
         """Changes whenever the facts about an entry do; no signature is looked at."""
@@ -81,9 +83,9 @@ class Facts:
         held = {filed.sha for entry_id in self.statement_paths for filed in self.statements(entry_id)}
         return tuple(sorted(self.trust.recorded - held))
 
-    @cached_property
-    def _ledger(self) -> frozenset[str]:
-        return frozenset(self.source.paths(LEDGER))
+    def _about(self, entry_id: str) -> frozenset[str]:
+        """Paths of the ledger's files about an entry; what cannot be an id has none."""
+        return frozenset(self.source.paths(f"{LEDGER}/{entry_id}") if is_id(entry_id) else ())
 
     @cached_property
     def _everywhere(self) -> str:

@@ -58,7 +58,7 @@ def judge_statement(source: BookSource, filed: Filed, people: Mapping[str, Perso
     try:
         if len(filed.data) > MAX_BYTES:
             raise Unreadable(f"{filed.path}: longer than {MAX_BYTES} bytes")
-        statement = load_model(source, filed.path, Statement)
+        statement = _as_written(filed.data) or load_model(source, filed.path, Statement)
     except (BookFileInvalid, Unreadable) as error:
         return Reason("statement-invalid", error.message)
     if filed.path != statement_path(statement, filed.data):
@@ -84,6 +84,17 @@ def signing_key(person: Person, data: bytes, signature: bytes, namespace: str) -
             continue
         return key
     return None
+
+
+def _as_written(data: bytes) -> Statement | None:
+    """A statement in exactly the form that `statement_yaml` gives it: JSON is read twenty times faster than YAML."""
+    try:
+        lines = data.decode().splitlines()
+        values = {key: json.loads(value) for key, value in (line.split(": ", 1) for line in lines)}
+        statement = Statement.model_validate(values)
+    except ValueError:  # any other form is read as YAML, which says what is wrong with it
+        return None
+    return statement if statement_yaml(statement) == data else None
 
 
 def statement_path(statement: Statement, data: bytes) -> str:

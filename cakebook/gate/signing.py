@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from cakebook.errors import one_line
@@ -80,6 +81,7 @@ class Signer:
     path: str
 
 
+@lru_cache(maxsize=1024)
 def public_key(text: str) -> PublicKey:
     """The key on a line as in `id_ed25519.pub`; a comment is dropped.
 
@@ -250,6 +252,7 @@ def _check_presence(key: PublicKey, parts: _Parts) -> None:
         raise SignatureInvalid("made without anybody's touch of the token")
 
 
+@lru_cache(maxsize=1024)
 def _native(key: PublicKey) -> object:
     """The key as `cryptography` has it; of a hardware key, the point in it."""
     from cryptography.exceptions import UnsupportedAlgorithm

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,18 +234,18 @@ class Repository:
         blobs: dict[str, str] = {}
         odd: dict[str, str] = {}
         skipped: list[Skipped] = []
-        for record in listing.split("\0"):
-            if not record:
-                continue
-            meta, _, path = record.partition("\t")
-            mode, _, blob = meta.split(" ")
-            path = path.removeprefix(self.prefix + "/") if self.prefix else path
-            if unreadable := unreadable_name(path):
+        cut = len(self.prefix) + 1 if self.prefix else 0
+        clean = listing.isascii() or unreadable_name(listing) is None  # as a rule all names are good: one look, not thousands
+        for record in listing.split("\0")[:-1]:
+            meta, path = record.split("\t", 1)
+            path = path[cut:]
+            if not clean and (unreadable := unreadable_name(path)):
                 skipped.append(unreadable)
-            elif mode in ("100644", "100755"):
-                blobs[path] = blob
+                odd[unreadable.path] = meta
+            elif meta.startswith("100"):
+                blobs[path] = meta[12:]
             else:
-                odd[path] = blob
+                odd[path] = meta
                 skipped.append(Skipped(path, "not-a-file", "symbolic links and submodules are not followed"))
         return RevisionSource(self._repo, commit, blobs, skipped, odd)
 
@@ -319,17 +320,19 @@ class RevisionSource:
     """A book's files at a commit; a `BookSource`."""
 
     def __init__(self, repo: git.Repo, commit: str, blobs: dict[str, str], skipped: list[Skipped], odd: dict[str, str]) -> None:
-        """`blobs`: path → object of every file; `odd`: the same of links and submodules."""
+        """`blobs`: path → object of every file; `odd`: mode and object of what is none."""
         self._repo, self.commit, self._blobs, self._skipped, self._odd = repo, commit, blobs, skipped, odd
+        self._order = sorted(blobs)
 
     def changed(self, before: RevisionSource | None) -> frozenset[str]:
         """Paths that are not what they were in another revision, gone ones too; no file is read."""
-        new = {*self._blobs.items(), *self._odd.items()}
-        old = {*before._blobs.items(), *before._odd.items()} if before else set()
-        return frozenset(path for path, _ in new ^ old)
+        old, odd = (before._blobs, before._odd) if before else ({}, {})
+        return frozenset(path for path, _ in (self._blobs.items() ^ old.items()) | (self._odd.items() ^ odd.items()))
 
     def paths(self, prefix: str) -> list[str]:
-        return sorted(p for p in self._blobs if p == prefix or p.startswith(prefix + "/"))
+        # In order, all paths below a folder stand together: after `folder/` and before `folder0`.
+        first, end = bisect_left(self._order, f"{prefix}/"), bisect_left(self._order, f"{prefix}0")
+        return ([prefix] if prefix in self._blobs else []) + self._order[first:end]
 
     def sizes(self, paths: Iterable[str]) -> dict[str, int]:
         """Bytes of those of `paths` that are files here; none is read."""

@@ -30,7 +30,7 @@ def load_file(source: BookSource, path: str) -> tuple[dict[str, Any], dict[Path,
         Unreadable: the file cannot be read.
         BookFileInvalid: it is not strict YAML; the message names line and column.
     """
-    text = frontmatter.decode(source.read(path))
+    text = frontmatter.decode(source.read(path), frontmatter.MAX_LISTING)
     loaded = frontmatter.load_yaml(text) if isinstance(text, str) else text
     if isinstance(loaded, frontmatter.Problem):
         raise BookFileInvalid(f"{path}:{loaded.line}:{loaded.column}: {loaded.message}", hint=loaded.hint)

@@ -15,6 +15,8 @@ import yaml
 
 MAX_FRONT_MATTER = 64 * 1024
 MAX_FILE = 256 * 1024
+MAX_LISTING = 8 * 1024 * 1024
+"""Of a file that lists every entry or statement of a book."""
 MAX_DEPTH = 8
 BOM = b"\xef\xbb\xbf"
 
@@ -63,10 +65,10 @@ class _Refused(Exception):
         self.problem = problem
 
 
-def decode(data: bytes) -> str | Problem:
-    """The text of a file: UTF-8, an initial BOM dropped, line ends as they are; or what is wrong with it."""
-    if len(data) > MAX_FILE:
-        return Problem("CB107", f"file has {len(data):,} bytes; {MAX_FILE:,} are allowed", hint="split the lesson in two")
+def decode(data: bytes, limit: int = MAX_FILE) -> str | Problem:
+    """The text of a file of at most `limit` bytes: UTF-8, an initial BOM dropped, line ends as they are; or what is wrong."""
+    if len(data) > limit:
+        return Problem("CB107", f"file has {len(data):,} bytes; {limit:,} are allowed", hint="split the lesson in two")
     try:
         text = data.removeprefix(BOM).decode("utf-8")
     except UnicodeDecodeError as error:

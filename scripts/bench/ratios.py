@@ -105,18 +105,23 @@ def copy_of_book(folder: Path, generated: int) -> Path:
     (folder / "cakebook" / "data").mkdir(parents=True)
     shutil.copy(ROOT / "cakebook" / "data" / "roots.txt", folder / "cakebook" / "data" / "roots.txt")
     if generated:
-        real = sorted((folder / "entries").rglob("*.md"))
-        chance = random.Random(7)
-        for number in range(generated - len(real)):
-            source = real[number % len(real)]
-            head, body = source.read_text("utf-8").split("\n---\n", 1)
-            head = head.replace(f"id: {source.stem}\n", f"id: {source.stem}-{number}\n")
-            paragraphs = body.split("\n\n")
-            chance.shuffle(paragraphs)
-            (source.parent / f"{source.stem}-{number}.md").write_text(head + "\n---\n" + "\n\n".join(paragraphs), "utf-8")
+        shuffle_entries(folder, generated)
     edition = founding.update(folder, "bench", "2026-01-01") if generated else founding.pending(folder)
     os.environ["CAKEBOOK_TRUST_ROOT"] = ",".join(filter(None, (os.environ.get("CAKEBOOK_TRUST_ROOT"), edition.root)))
     return folder
+
+
+def shuffle_entries(folder: Path, size: int) -> None:
+    """Make up the entries of the book in `folder` to `size`, by shuffling the paragraphs of those that it has."""
+    real = sorted((folder / "entries").rglob("*.md"))
+    chance = random.Random(7)
+    for number in range(size - len(real)):
+        source = real[number % len(real)]
+        head, body = source.read_text("utf-8").split("\n---\n", 1)
+        head = head.replace(f"id: {source.stem}\n", f"id: {source.stem}-{number}\n")
+        paragraphs = body.split("\n\n")
+        chance.shuffle(paragraphs)
+        (source.parent / f"{source.stem}-{number}.md").write_text(head + "\n---\n" + "\n\n".join(paragraphs), "utf-8")
 
 
 def process_ratios(book: Path) -> list[dict[str, object]]:
