@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cakebook.cli.options import BookPath, Json
 from cakebook.cli.output import note, write, write_json
-from cakebook.errors import BadFilter
+from cakebook.errors import BadArgument, BadFilter
 from cakebook.service import Book
 
 
@@ -49,28 +50,45 @@ def lint(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH", help="Entries or folders; default: the whole book.")
     ] = None,
-    form: Annotated[str, typer.Option("--format", metavar="text|json", help="How to print the findings.")] = "text",
+    form: Annotated[
+        str, typer.Option("--format", metavar="text|json|github|sarif", help="How to print the findings.")
+    ] = "text",
+    fix: Annotated[
+        bool, typer.Option("--fix", help="First mend in place what can be mended mechanically; print what is left.")
+    ] = False,
     explain: Annotated[str, typer.Option("--explain", metavar="RULE", help="Explain a rule, such as CB101.")] = "",
     as_json: Json = False,
     book: BookPath = "",
 ) -> None:
     """Check entries against the rules; exit status 1 if there is an error."""
+    from cakebook import __version__
     from cakebook.lint import runner
+    from cakebook.lint.formats import FORMATS, OF_THE_REPOSITORY, render
 
-    if form not in ("text", "json"):
-        raise BadFilter(f"no format `{form}`", hint="valid: text, json")
+    if form not in FORMATS:
+        raise BadFilter(f"no format `{form}`", hint="valid: " + ", ".join(FORMATS))
+    if as_json and form not in ("text", "json"):
+        raise BadArgument(f"--json and --format {form} ask for two forms", hint="give one of them")
     if explain:
         write(runner.explain(explain).rstrip())
         return
     with Book.open(book or None) as opened:
-        findings = opened.lint(paths or ())
-    text = runner.as_json(findings) if as_json or form == "json" else runner.as_text(findings)
+        findings = opened.lint(paths or (), fix=note if fix else None)
+        base = _below_repository(opened.root) if form in OF_THE_REPOSITORY else ""
+    text = render("json" if as_json else form, findings, base, __version__)
     if text.strip():
         write(text.rstrip("\n"))
     errors = sum(f.severity == "error" for f in findings)
-    note(f"{errors} errors, {len(findings) - errors} warnings")
+    fixable = 0 if fix else sum(bool(f.fix) for f in findings)
+    note(f"{errors} errors, {len(findings) - errors} warnings" + (f"; --fix mends {fixable}" if fixable else ""))
     if errors:
         raise typer.Exit(1)
+
+
+def _below_repository(root: Path) -> str:
+    """Where the book lies in the repository around it, empty if at its top or in none."""
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    return "" if top == root else root.relative_to(top).as_posix()
 
 
 def verify(

@@ -8,9 +8,12 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cakebook.lint.examples import CHECK, edit
+from cakebook.lint.edits import line_at
+from cakebook.lint.examples import CHECK, GOOD, edit
 from cakebook.lint.registry import Hit, rule
 from cakebook.lint.subject import Subject
+from cakebook.text.markdown import Fence
+from cakebook.text.patch import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -24,6 +27,7 @@ _LAUNCH = re.compile(r"<<<[^;{}]{0,200}?>>>")
 _TILING = re.compile(r"\bBEGIN_TILING_DATA_DEF\s*\([^()]{0,200}\)")
 _DEPENDENT = re.compile(r"(?<=[.>])template\s+(?=[A-Za-z_])")
 _CORE = re.compile(r"(?<=\bif )ASC(?:END)?_IS_AI[CV](?:_[A-Z]+)*\b")
+_OPENING = re.compile(r"[^`~]*(?:`{3,}|~{3,})[ \t]*")
 _WRAPPERS = (("", ""), ("void f() {", "\n}"), ("struct S {", "\n};"))
 
 
@@ -41,15 +45,29 @@ _WRAPPERS = (("", ""), ("void f() {", "\n}"), ("struct S {", "\n};"))
         edit("```cpp\nuint64_t rows = (usable - fixed) / perRow;\n```", "Text:\n\n    uint64_t rows = 0;"),
     ),
     good=(edit("```cpp\nuint64_t rows = (usable - fixed) / perRow;\n```", "```text\nrows = …\n```"),),
+    auto="Writes `cpp` or `python` for another spelling of it, and in lower case what is in capitals. A language that is not "
+    "named stays so, and so does a block that might be a check.",
+    mended=((edit("```cpp\n", "```C++\n"), GOOD), (edit("```cpp\n", "``` HPP\n"), edit("```cpp\n", "``` cpp\n"))),
 )
 def fence_language(s: Subject) -> Iterator[Hit]:
     for fence in s.document.fences:
         if not fence.language:
             yield Hit("code block without a language", fence.line, hint="write ```cpp, ```python or ```text")
         elif right := SPELT.get(fence.language.casefold(), fence.language.casefold() if fence.language.isupper() else ""):
-            yield Hit(f"language `{fence.language[:40]}` is written `{right}` here", fence.line, hint=f"write ```{right}")
+            message = f"language `{fence.language[:40]}` is written `{right}` here"
+            fix = () if fence.section == "Check" or "check" in fence.info.casefold() else _spell(s, fence, right)
+            yield Hit(message, fence.line, hint=f"write ```{right}", fix=fix)
     for line in s.body.indented:
         yield Hit("indented code block", line, hint="use a fence that names its language")
+
+
+def _spell(s: Subject, fence: Fence, right: str) -> tuple[Edit, ...]:
+    start, line = line_at(s.file.text, fence.line)
+    opening = _OPENING.match(line)
+    if not opening or not line.startswith(fence.language, opening.end()):
+        return ()
+    at = start + opening.end()
+    return (Edit(at, at + len(fence.language), right),)
 
 
 @rule(

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import PurePosixPath
 
-from cakebook.lint.examples import edit, other, whole
+from cakebook.lint.edits import put, write
+from cakebook.lint.examples import GOOD, edit, other, whole
 from cakebook.lint.registry import Hit, Severity, rule
 from cakebook.lint.subject import Subject, nearest
 from cakebook.model.base import UNKNOWN, OpenModel
-from cakebook.model.entry import Condition, Entry, Generated, Source
+from cakebook.model.entry import Condition, Entry, Generated, Source, is_id
 from cakebook.model.evidence import Baseline, Correctness, Functional, Ratio, Timed, Timing
 
 TITLE_MAX = 120
@@ -22,6 +23,8 @@ BLANK = "FILL-IN("
 _OKF_KEYS = {"resource", "verified", "timestamp", "usage_window"}
 _OKF_SOURCE_KEYS = {"usage_count", "usage_window", "last_modified"}
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_YEAR_FIRST = re.compile(r"([0-9]{4})(?:([-/.])([0-9]{1,2})\2([0-9]{1,2})|年([0-9]{1,2})月([0-9]{1,2})日|([0-9]{2})([0-9]{2}))")
+"""Dates that can be read in one way only, since nobody puts the day between year and month."""
 
 
 @rule(
@@ -33,12 +36,15 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
     why="Whoever has the id must find the file, and a renamed file must not take on another identity unnoticed.",
     fix="Write the file's stem as `id`, or rename the file.",
     bad=(edit("id: demo-rows-per-tile\n", ""), edit("id: demo-rows-per-tile", "id: other-lesson")),
+    auto="Writes the file's stem where there is no `id`. An id that differs is another identity and stays.",
+    mended=((edit("id: demo-rows-per-tile\n", ""), GOOD), (edit("id: demo-rows-per-tile", "id:"), GOOD)),
 )
 def id_is_stem(s: Subject) -> Iterator[Hit]:
     stem = PurePosixPath(s.file.path).stem
     written = s.front.values.get("id")
     if not written:
-        yield s.hit("no `id`", "id", hint=f"write `id: {stem}`")
+        fix = put(s, "id", stem) if is_id(stem) and not s.book.rivals_by_id(s.file) else ()
+        yield s.hit("no `id`", "id", hint=f"write `id: {stem}`", fix=fix)
     elif written != stem:
         yield s.hit(f"id `{written}` differs from the file name `{stem}`", "id", hint="rename the file or correct the id")
 
@@ -52,12 +58,16 @@ def id_is_stem(s: Subject) -> Iterator[Hit]:
     why="The kind decides the part that a lesson plays in a pack; folder and kind saying two things means one is wrong.",
     fix="Write the kind, or move the file to `entries/<kind>/<id>.md`.",
     bad=(edit(path="entries/memory/demo-rows-per-tile.md"), edit("kind: tiling\n", "")),
+    auto="Writes the folder's name where there is no `kind` and the folder is that of one.",
+    mended=((edit("kind: tiling\n", ""), GOOD),),
 )
 def folder_is_kind(s: Subject) -> Iterator[Hit]:
     folder = PurePosixPath(s.file.path).parent.name
     kind = s.front.values.get("kind")
     if not kind:
-        yield s.hit("no `kind`", "kind", hint=f"the folder suggests `kind: {folder}`")
+        at_home = folder in s.vocabulary.ids("kinds") and PurePosixPath(s.file.path).parts[:-1] == ("entries", folder)
+        fix = put(s, "kind", folder) if at_home else ()
+        yield s.hit("no `kind`", "kind", hint=f"the folder suggests `kind: {folder}`", fix=fix)
     elif PurePosixPath(s.file.path).parts[:-1] != ("entries", kind):
         yield s.hit(f"kind `{kind}` stands in the folder `{folder}`", "kind", hint=f"move the file to entries/{kind}/")
 
@@ -146,6 +156,8 @@ def unknown_key(s: Subject) -> Iterator[Hit]:
     why="Other OKF tools go by `type`; it follows from the kind, so it may not say something else.",
     fix="Write the type that `book/vocabulary/kinds.yaml` gives for the kind.",
     bad=(edit("type: Kernel Pattern\n", ""), edit("type: Kernel Pattern", "type: Pitfall")),
+    auto="Writes that type.",
+    mended=((edit("type: Kernel Pattern\n", ""), GOOD), (edit("type: Kernel Pattern", "type: Pitfall"), GOOD)),
 )
 def type_of_kind(s: Subject) -> Iterator[Hit]:
     kind = s.front.values.get("kind")
@@ -153,7 +165,7 @@ def type_of_kind(s: Subject) -> Iterator[Hit]:
     have = s.front.values.get("type")
     if want and have != want:
         message = f"type `{have}` does not belong to the kind `{kind}`" if have else "no `type`"
-        yield s.hit(message, "type", hint=f"write `type: {want}`")
+        yield s.hit(message, "type", hint=f"write `type: {want}`", fix=put(s, "type", str(want)))
     elif not want and not have:
         yield s.hit("no `type`", "type", hint="it follows from the kind")
 
@@ -236,6 +248,12 @@ def head_too_long(s: Subject) -> Iterator[Hit]:
         edit('at: "2026-11-30"', "at: yesterday"),
     ),
     good=(edit('at: "2026-11-30"', 'at: "2026-11-30T08:00:00Z"'), edit('stale_after: "2027-11-30"', "stale_after: unknown")),
+    auto="Rewrites a date that begins with the year: `2026/1/5`, `2026.01.05`, `20260105`, `2026年1月5日`. Others stay.",
+    mended=(
+        (edit('stale_after: "2027-11-30"', "stale_after: 2027/11/30"), GOOD),
+        (edit('accessed: "2026-11-30"', "accessed: '20261130'"), edit('accessed: "2026-11-30"', "accessed: '2026-11-30'")),
+        (edit('at: "2026-11-30"', "at: 2026年11月30日"), GOOD),
+    ),
 )
 def date_form(s: Subject) -> Iterator[Hit]:
     entry = s.entry
@@ -245,7 +263,8 @@ def date_form(s: Subject) -> Iterator[Hit]:
         dates.append((("generated", "at"), entry.generated.at))
     for path, text in dates:
         if text not in ("", UNKNOWN) and not _is_date(text):
-            yield s.hit(f"{path[-1]}: `{text}` is not an ISO date", *path, hint='write it as "2026-11-30"')
+            fix = write(s, right, *path) if (right := _iso(text)) else ()
+            yield s.hit(f"{path[-1]}: `{text}` is not an ISO date", *path, hint='write it as "2026-11-30"', fix=fix)
 
 
 def _is_date(text: str) -> bool:
@@ -256,6 +275,18 @@ def _is_date(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _iso(text: str) -> str:
+    """The day that `text` can only mean, as ISO 8601 writes it, or nothing."""
+    match = _YEAR_FIRST.fullmatch(text.strip())
+    if not match:
+        return ""
+    year, month, day = (part for part in match.groups() if part and part.isdecimal())
+    try:
+        return date(int(year), int(month), int(day)).isoformat()
+    except ValueError:
+        return ""
 
 
 @rule(

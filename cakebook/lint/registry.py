@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from cakebook.lint.examples import GOOD, Example
+from cakebook.text.patch import Edit
 
 if TYPE_CHECKING:
     from cakebook.lint.subject import Subject
@@ -41,12 +42,16 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Hit:
-    """What a rule function yields: something wrong at a place. Lines and columns count from 1."""
+    """What a rule function yields: something wrong at a place. Lines and columns count from 1.
+
+    `fix`: edits of the decoded text after which it is gone, where there is one way to mend it that says nothing new.
+    """
 
     message: str
     line: int = 1
     column: int = 1
     hint: str = ""
+    fix: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Finding:
     column: int
     message: str
     hint: str = ""
+    fix: tuple[Edit, ...] = ()
 
 
 Check = Callable[["Subject"], Iterable[Hit]]
@@ -70,7 +76,8 @@ class Rule:
     """A rule. `check` is None where reading the file already reports it.
 
     `completeness`: the rule asks for something that a proposal may still lack, so it is an error only for an entry on
-    the founding list and a warning for any other. `bad` and `good` are its tests.
+    the founding list and a warning for any other. `bad` and `good` are its tests. `auto`: what `cakebook lint --fix` does
+    about it, empty if nothing; `mended`: pairs of an example and what becomes of it, its tests too.
     """
 
     id: str
@@ -85,6 +92,8 @@ class Rule:
     bad: tuple[Example, ...]
     good: tuple[Example, ...]
     check: Check | None = None
+    auto: str = ""
+    mended: tuple[tuple[Example, Example], ...] = ()
 
     def severity_for(self, founding: bool) -> Severity:
         """How severe a finding is for an entry that is, or is not, on the founding list."""
@@ -111,6 +120,8 @@ def register(rule: Rule) -> None:
         raise ValueError(f"lint rule {rule.id} {rule.name} is registered twice")
     if not (len(rule.id) == 5 and rule.id.startswith(f"CB{hundreds}") and rule.id[3:].isdecimal()):
         raise ValueError(f"lint rule {rule.id} is not of the family {rule.family}, CB{hundreds}xx")
+    if bool(rule.auto) != bool(rule.mended):
+        raise ValueError(f"lint rule {rule.id}: what is mended is said and shown, or neither")
     RULES[rule.id] = rule
 
 
@@ -127,12 +138,15 @@ def rule(
     severity: Severity = Severity.ERROR,
     completeness: bool = False,
     needs: Needs = "entry",
+    auto: str = "",
+    mended: tuple[tuple[Example, Example], ...] = (),
 ) -> Callable[[Check], Check]:
     """Make the decorated function the check of a new rule. The base entry is a good example of every rule."""
 
     def decorate(check: Check) -> Check:
         level = Severity.WARNING if completeness else severity
-        register(Rule(rule_id, name, family, level, completeness, needs, what, why, fix, bad, (GOOD, *good), check))
+        examples = bad, (GOOD, *good)
+        register(Rule(rule_id, name, family, level, completeness, needs, what, why, fix, *examples, check, auto, mended))
         return check
 
     return decorate

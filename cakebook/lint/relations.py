@@ -6,17 +6,20 @@ of an admitted one. Where two entries do not go together, the one that is not se
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
-from cakebook.lint.examples import edit, other
+from cakebook.lint.edits import remove, write
+from cakebook.lint.examples import GOOD, edit, other
 from cakebook.lint.registry import Hit, rule
 from cakebook.lint.subject import BookView, Subject, nearest
 from cakebook.model.entry import is_id
 from cakebook.repo.layout import ENTRIES
 
+_WORDS = re.compile(r"[A-Za-z0-9]+(?:[ _-]+[A-Za-z0-9]+)*")
 RELATIONS = ("requires", "related", "conflicts_with", "supersedes")
 
 
@@ -144,6 +147,13 @@ def _way_back(book: BookView, start: str, relation: str) -> list[str]:
         ),
     ),
     good=(edit("related: []", "related: [demo-z]", others=other("demo-z", "related: []", "related: [demo-rows-per-tile]")),),
+    auto="Takes the id out of the list here.",
+    mended=(
+        (
+            edit("related: []", "related: [demo-a]", others=other("demo-a", "related: []", "related: [demo-rows-per-tile]")),
+            edit(others=other("demo-a", "related: []", "related: [demo-rows-per-tile]")),
+        ),
+    ),
 )
 def relation_twice(s: Subject) -> Iterator[Hit]:
     for relation in ("related", "conflicts_with"):
@@ -152,9 +162,8 @@ def relation_twice(s: Subject) -> Iterator[Hit]:
             if not (back and back.entry and s.file.id in getattr(back.entry, relation) and target != s.file.id):
                 continue
             if s.book.answers(s.file, back):
-                yield s.hit(
-                    f"{relation}: `{target}` names this entry already", *path, hint="remove it here; the inverse is computed"
-                )
+                message, hint = f"{relation}: `{target}` names this entry already", "remove it here; the inverse is computed"
+                yield s.hit(message, *path, hint=hint, fix=remove(s, *path))
 
 
 @rule(
@@ -208,11 +217,15 @@ def dead_entry_link(s: Subject) -> Iterator[Hit]:
     fix="Write it in kebab-case, like an id.",
     bad=(edit("variant_of: rows-per-tile", "variant_of: Rows per tile"),),
     good=(edit("variant_of: rows-per-tile\n", ""),),
+    auto="Writes words of ASCII letters and digits in lower case, joined by hyphens.",
+    mended=((edit("variant_of: rows-per-tile", "variant_of: Rows per_tile"), GOOD),),
 )
 def group_name(s: Subject) -> Iterator[Hit]:
     group = s.entry.variant_of
     if group and not is_id(group):
-        yield s.hit(f"variant_of: `{group}` is not a group name", "variant_of", hint="kebab-case, like an id")
+        kebab = re.sub(r"[ _-]+", "-", group.lower()) if _WORDS.fullmatch(group) else ""
+        fix = write(s, kebab, "variant_of") if is_id(kebab) else ()
+        yield s.hit(f"variant_of: `{group}` is not a group name", "variant_of", hint="kebab-case, like an id", fix=fix)
 
 
 def is_relative(href: str) -> bool:

@@ -6,9 +6,7 @@ reader, and rules only run on files that were read as far as they need.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict
 from itertools import islice
 
 from cakebook.errors import NoSuchPath, NoSuchRule, Unreadable, one_line
@@ -22,7 +20,7 @@ from cakebook.repo.entries import EntryFile, read_entry
 from cakebook.repo.layout import ENTRIES, BookSource, entry_paths
 from cakebook.text.frontmatter import FrontMatter, Problem
 
-__all__ = ["Finding", "as_json", "as_text", "explain", "lint_book", "reference"]
+__all__ = ["Finding", "explain", "lint_book", "lint_file", "lint_view", "read_book", "reference"]
 
 MODULES = (reading, format, sections, terms, provenance, relations, language, code, safety, evidence)
 MAX_PER_RULE = 50
@@ -42,15 +40,36 @@ def lint_book(
     Raises:
         NoSuchPath: `paths` names something that is not in the book.
     """
+    return lint_view(read_book(source, vocabulary, founding, paths))
+
+
+def read_book(
+    source: BookSource, vocabulary: Vocabulary, founding: Collection[str], paths: Sequence[str] | None = None
+) -> BookView:
+    """The entries that `lint_book` looks at."""
     files = [_read(source, path) for path in entry_paths(source)]
     files += [
         _unread(s.path, "CB708", s.text, "put the file itself there") for s in source.skipped() if _is_below(s.path, ENTRIES)
     ]
     focus = None if paths is None else _focus(files, paths)
     every_path = frozenset((*source.paths(ENTRIES), *(f.path for f in files)))
-    book = BookView(files, vocabulary, frozenset(founding), focus, every_path)
-    found = (finding for file in files if focus is None or file.path in focus for finding in _lint_file(Subject(file, book)))
-    return sorted(found, key=lambda f: (f.path, f.line, f.column, f.rule, f.message))
+    return BookView(files, vocabulary, frozenset(founding), focus, every_path)
+
+
+def lint_view(book: BookView) -> list[Finding]:
+    """Findings in the entries of the focus, by path, line, column and rule."""
+    focus = book.focus
+    found = (lint_file(file, book) for file in book.files if focus is None or file.path in focus)
+    return sorted((finding for findings in found for finding in findings), key=_place)
+
+
+def lint_file(file: EntryFile, book: BookView) -> list[Finding]:
+    """Findings in one of the book's entries, by line, column and rule."""
+    return sorted(_lint(Subject(file, book)), key=_place)
+
+
+def _place(finding: Finding) -> tuple[str, int, int, str, str]:
+    return finding.path, finding.line, finding.column, finding.rule, finding.message
 
 
 def _focus(files: Sequence[EntryFile], paths: Sequence[str]) -> frozenset[str]:
@@ -80,7 +99,7 @@ def _unread(path: str, rule: str, message: str, hint: str) -> EntryFile:
     return EntryFile(path, b"", "", FrontMatter(), None, (Problem(rule, message, hint=hint),))
 
 
-def _lint_file(subject: Subject) -> Iterator[Finding]:
+def _lint(subject: Subject) -> Iterator[Finding]:
     file = subject.file
     founding = file.id in subject.book.founding
     blank_lines: set[int] = set()
@@ -97,11 +116,12 @@ def _lint_file(subject: Subject) -> Iterator[Finding]:
         results.append((rule, hits))
     for rule, hits in results:
         if rule.name != "unfilled-blank" and rule.family != "safety":
-            hits = [h for h in hits if h.line not in blank_lines]  # what a blank leads to goes when it is filled
+            hits = [h for h in hits if h.line not in blank_lines or h.fix]  # what a blank leads to goes when it is filled
         for n, hit in enumerate(hits[:MAX_PER_RULE], 1):
             more = f" (and {len(hits) - n} more)" if n == MAX_PER_RULE < len(hits) else ""
-            severity = rule.severity_for(founding)
-            yield Finding(rule.id, severity, file.path, hit.line, hit.column, one_line(hit.message) + more, one_line(hit.hint))
+            message, hint = one_line(hit.message) + more, one_line(hit.hint)
+            fix = hit.fix if file.entry else ()  # a file that cannot be read as an entry is left alone
+            yield Finding(rule.id, rule.severity_for(founding), file.path, hit.line, hit.column, message, hint, fix)
 
 
 def _runs(rule: Rule, file: EntryFile) -> bool:
@@ -111,20 +131,6 @@ def _runs(rule: Rule, file: EntryFile) -> bool:
     if rule.needs == "front":
         return not file.front.problems and bool(file.front.values)
     return bool(file.text)
-
-
-def as_text(findings: Sequence[Finding]) -> str:
-    """One line for each finding: `file:line:column: CB101 error: message — hint`, safe to print on a terminal."""
-    lines = (
-        f"{f.path}:{f.line}:{f.column}: {f.rule} {f.severity}: {f.message}" + (f" — {f.hint}" if f.hint else "")
-        for f in findings
-    )
-    return "".join(one_line(line) + "\n" for line in lines)
-
-
-def as_json(findings: Sequence[Finding]) -> str:
-    """A JSON list of the findings; pure ASCII, so that any path survives any encoding."""
-    return json.dumps([asdict(f) for f in findings], indent=2)
 
 
 def explain(rule_id: str) -> str:
@@ -138,21 +144,26 @@ def explain(rule_id: str) -> str:
     if rule is None:
         like = nearest(wanted, (*RULES, *(r.name for r in RULES.values())))
         raise NoSuchRule(f"no lint rule `{wanted[:60]}`", hint=f"did you mean {like}?" if like else "see book/chapters/lint.md")
-    return f"{rule.id} {rule.name} ({rule.severity_text})\n\nWhat: {rule.what}\nWhy: {rule.why}\nFix: {rule.fix}\n"
+    mark, auto = ("; fixable", f"--fix: {rule.auto}\n") if rule.auto else ("", "")
+    return f"{rule.id} {rule.name} ({rule.severity_text}{mark})\n\nWhat: {rule.what}\nWhy: {rule.why}\nFix: {rule.fix}\n{auto}"
 
 
 def reference() -> str:
     """The chapter on lint: every rule, as `explain` tells it."""
     rules = sorted(RULES.values(), key=lambda r: r.id)
-    parts = [_INTRO.format(count=len(rules))]
+    parts = [_INTRO.format(count=len(rules), fixable=sum(bool(r.auto) for r in rules))]
     for family, (hundreds, asks) in FAMILIES.items():
         parts.append(f"## CB{hundreds}xx {family}\n\n{asks}\n")
-        parts += [
-            f"### {r.id} {r.name}\n\nSeverity: {r.severity_text}.\n\n{r.what}\n\n**Why.** {r.why}\n\n**How to fix.** {r.fix}\n"
-            for r in rules
-            if r.family == family
-        ]
+        parts += [_told(rule) for rule in rules if rule.family == family]
     return "\n".join(parts)
+
+
+def _told(rule: Rule) -> str:
+    mark, auto = ("; fixable", f"\n**With `--fix`.** {rule.auto}\n") if rule.auto else ("", "")
+    return (
+        f"### {rule.id} {rule.name}\n\nSeverity: {rule.severity_text}{mark}.\n\n{rule.what}\n\n"
+        f"**Why.** {rule.why}\n\n**How to fix.** {rule.fix}\n{auto}"
+    )
 
 
 _INTRO = """\
@@ -164,4 +175,10 @@ Written by `scripts/lint-reference` from the rules themselves; do not edit.
 something. Rules about completeness (language, scope, sections, evidence fields) are errors for an entry on the founding
 list and warnings for any other, since a proposal of six things is welcome. No rule asks for an edit of an admitted entry
 because another was added: of two entries that do not go together, the newer one is reported.
+
+`cakebook lint --fix` mends what {fixable} rules marked as fixable report, where there is one way to mend it and it says
+nothing that the entry did not say. It patches the places in question and leaves every other byte as it is, never touches a
+file that cannot be read as an entry nor one behind a symbolic link, says on stderr what it mended, lints again and reports
+what is left. An entry that the founding list or an approval vouches for is vouched for in its very bytes: it is mended only
+if its file is named on the command line, and is a draft until it is vouched for again.
 """

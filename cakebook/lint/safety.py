@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from cakebook.lint.examples import Example, edit
+from cakebook.lint.examples import GOOD, Example, edit
 from cakebook.lint.registry import Hit, Severity, reported, rule
 from cakebook.lint.relations import is_relative
 from cakebook.lint.subject import Subject
+from cakebook.text.patch import Edit
 
 INFO_MAX = 40
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_STRAY = frozenset("\u00ad\u200b\u2060\ufeff")
+"""What comes along with text copied from a page: without it the same is seen. Others may hold a message, or change a glyph."""
 _ORDERS = re.compile(
     r"(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+)?"
     r"(?:previous|prior|above|earlier|preceding|other|system)\s+(?:\w+\s+)?(?:instructions?|prompts?|rules|messages?|context)"
@@ -64,6 +67,12 @@ def bidi_character(s: Subject) -> Iterator[Hit]:
         edit("Budget UB", "Budget\ufeff UB"),
     ),
     good=(edit("Budget UB", "预算 ≥ 1 µs — “Budget” UB"),),
+    auto="Takes out zero-width blanks, soft hyphens, word joiners and byte-order marks within the text. What else cannot be "
+    "seen is for a person to look at.",
+    mended=(
+        (edit("Budget UB", "Bud\u200bget\u200b\ufeff UB"), GOOD),
+        (edit("title: Derive", "title: De\u00adrive"), GOOD),
+    ),
 )
 def invisible_character(s: Subject) -> Iterator[Hit]:
     yield from _characters(s, _is_unseen, "is not visible")
@@ -221,10 +230,14 @@ def _characters(s: Subject, refused: Callable[[str], bool], what: str) -> Iterat
     """One hit for each refused character and line; then those that only appear once escapes and entities are decoded."""
     text = s.file.text
     raw = {c for c in set(text) if refused(c)}
+    start = 0
     if raw:
         for number, line in enumerate(text.split("\n"), 1):
             for char in sorted(raw.intersection(line)):
-                yield Hit(f"{_name(char)} {what}", number, line.index(char) + 1, "remove it")
+                places = [start + m.start() for m in re.finditer(re.escape(char), line)] if char in _STRAY else []
+                fix = tuple(Edit(at, at + 1, "") for at in places)
+                yield Hit(f"{_name(char)} {what}", number, line.index(char) + 1, "remove it", fix)
+            start += len(line) + 1
     for number, decoded in _decoded(s):
         for char in sorted(c for c in set(decoded) if c not in raw and refused(c)):
             yield Hit(f"{_name(char)} {what}, behind an escape or entity", number, hint="remove it")

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from cakebook.lint.examples import CHECK, edit
+from cakebook.lint.edits import in_line
+from cakebook.lint.examples import CHECK, GOOD, edit
 from cakebook.lint.registry import Hit, Severity, rule
 from cakebook.lint.subject import Subject, nearest
 from cakebook.text import markdown
@@ -254,6 +255,8 @@ def heading_in_fence(s: Subject) -> Iterator[Hit]:
         edit("(#numbers)", "(#copy--compute)", "## Why\n", "## Why\n### Copy & Compute\n"),
         edit("(#numbers)", "(#in-short-1)", "## Why\n", "## Why\n### In short\n### In short\n"),
     ),
+    auto="Writes the anchor from which the link differs only in case.",
+    mended=((edit("(#numbers)", "(#Numbers)"), GOOD),),
 )
 def dead_anchor(s: Subject) -> Iterator[Hit]:
     anchors = anchors_of(s.document)
@@ -266,7 +269,9 @@ def dead_anchor(s: Subject) -> Iterator[Hit]:
         if wanted in anchors:
             continue
         if like := folded.get(wanted.casefold()):
-            yield Hit(f"`#{wanted[:60]}` differs only in case from `#{like}`", link.line, hint=f"write `#{like}`")
+            fix = in_line(s, link.line, f"]({link.value})", f"](#{like})")
+            message = f"`#{wanted[:60]}` differs only in case from `#{like}`"
+            yield Hit(message, link.line, hint=f"write `#{like}`", fix=fix)
             continue
         like = collapsed.get(wanted.casefold().replace("--", "-")) or nearest(wanted, anchors)
         hint = f"did you mean `#{like}`? (anchors are made as GitHub makes them)" if like else "no heading has this anchor"

@@ -16,6 +16,7 @@ from cakebook.model.terms import Vocabulary
 from cakebook.repo.entries import EntryFile
 from cakebook.text.frontmatter import FrontMatter
 from cakebook.text.markdown import Document
+from cakebook.text.patch import Edit
 
 
 def fold(text: str) -> str:
@@ -115,17 +116,17 @@ class Subject:
         """Parts of the body that `document` does not hold."""
         return read_body(self.front.body, self.front.body_line)
 
-    def hit(self, message: str, *path: str | int, hint: str = "") -> Hit:
+    def hit(self, message: str, *path: str | int, hint: str = "", fix: tuple[Edit, ...] = ()) -> Hit:
         """A hit at the value at `path` in the front matter, or at the nearest thing around it that is there."""
         for end in range(len(path), 0, -1):
             if span := self.front.spans.get(path[:end]):
-                return Hit(message, span.line, span.column, hint)
-        return Hit(message, hint=hint)
+                return Hit(message, span.line, span.column, hint, fix)
+        return Hit(message, hint=hint, fix=fix)
 
-    def hit_key(self, message: str, *path: str | int, hint: str = "") -> Hit:
+    def hit_key(self, message: str, *path: str | int, hint: str = "", fix: tuple[Edit, ...] = ()) -> Hit:
         """A hit at the key at `path`."""
         span = self.front.keys.get(path)
-        return Hit(message, span.line, span.column, hint) if span else self.hit(message, *path, hint=hint)
+        return Hit(message, span.line, span.column, hint, fix) if span else self.hit(message, *path, hint=hint, fix=fix)
 
     def term_list(self, field: str) -> list[tuple[tuple[str | int, ...], str]]:
         """The terms of a facet list as written, each with its path; `unknown` and empty ones left out."""

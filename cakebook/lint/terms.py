@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from cakebook.lint.examples import edit
+from cakebook.lint.edits import remove, rename, write
+from cakebook.lint.examples import GOOD, edit
 from cakebook.lint.registry import Hit, Severity, rule
 from cakebook.lint.subject import Subject, nearest
 from cakebook.model.base import UNKNOWN
 from cakebook.model.entry import Condition
-from cakebook.model.terms import Vocabulary
+from cakebook.model.terms import Term, Vocabulary
 from cakebook.text import versions
+from cakebook.text.patch import Edit
 
 ANY = "any"
 _FILES = {"dsl": "dsls", "targets": "targets", "operators": "operators", "stages": "stages", "bottlenecks": "bottlenecks"}
 """Facet list → vocabulary file; `dtypes` are the values of the condition facet `dtype`."""
 MAY_BE_ANY = frozenset({"dsl", "targets", "dtypes", "operators", "stages"})
 SCOPE = ("dsl", "targets", "toolchain", "dtypes", "operators", "stages", "bottlenecks")
+_CUES = frozenset({"kinds", "stages", "bottlenecks", "conditions"})
+"""Files whose aliases are how people speak of a thing (`too slow`), not names of it (`fp16`)."""
+_NAMED_FACETS = frozenset({"dtype", "layout"})
+_BETWEEN = re.compile(r"[\s_-]+")
 _LISTS = (*SCOPE, "symptoms", "symptoms_zh", "apis", "error_codes", "requires", "related", "conflicts_with", "supersedes")
 
 
@@ -42,6 +50,38 @@ def value_suggestion(vocabulary: Vocabulary, facet: str, text: str) -> str:
     return f"did you mean `{like}`?" if like else "one of " + ", ".join(allowed)
 
 
+def named(vocabulary: Vocabulary, file: str, text: str) -> str:
+    """The one term whose id, title or other name `text` is, however spelt; nothing if that is none or several."""
+    return _only(vocabulary.files.get(file, {}).items(), text, aliases=file not in _CUES)
+
+
+def named_value(vocabulary: Vocabulary, facet: str, text: str) -> str:
+    """The same for a value of a condition facet."""
+    values = vocabulary.term("conditions", facet).get("values", ())
+    return _only(((value["id"], value) for value in values), text, aliases=facet in _NAMED_FACETS)
+
+
+def _only(terms: Iterable[tuple[str, Term]], text: str, *, aliases: bool) -> str:
+    wanted = _spelt(text)
+    by_id: set[str] = set()
+    by_name: set[str] = set()
+    for term_id, term in terms:
+        names = [term.get("title", ""), term.get("title_zh", "")]
+        if aliases:
+            names += [*term.get("aliases", ()), *term.get("aliases_zh", ())]
+        if _spelt(term_id) == wanted:
+            by_id.add(term_id)
+        if wanted in (_spelt(name) for name in names):
+            by_name.add(term_id)
+    found = by_id or by_name
+    return found.pop() if wanted and len(found) == 1 else ""
+
+
+def _spelt(text: str) -> str:
+    """`text` without what spellings of one name differ in: case, blanks, hyphens, underscores."""
+    return _BETWEEN.sub("", text.casefold())
+
+
 @rule(
     "CB201",
     "unknown-term",
@@ -58,13 +98,28 @@ def value_suggestion(vocabulary: Vocabulary, facet: str, text: str) -> str:
         edit("bottlenecks: [mte2-bound]", "bottlenecks: [any]"),
         edit("shape: [4096, 8192], dtype: float16", "shape: [4096, 8192], dtype: half"),
     ),
+    auto="Writes the term where the word is one term's id, title or other name, apart from case, blanks and hyphens; takes it "
+    "out where that term stands in the list too. Words for stages, bottlenecks and kinds that only suggest one stay, and so do "
+    "product names.",
+    mended=(
+        (edit("kind: tiling", "kind: Tiling"), GOOD),
+        (edit("dsl: [ascendc]", "dsl: [Ascend C]"), GOOD),
+        (edit("targets: [npu-2201]", "targets: ['npu2201']"), edit("targets: [npu-2201]", "targets: ['npu-2201']")),
+        (edit("dtypes: [any]", "dtypes: [fp16, float32]"), edit("dtypes: [any]", "dtypes: [float16, float32]")),
+        (edit("dtypes: [any]", "dtypes: [float16, fp16]"), edit("dtypes: [any]", "dtypes: [float16]")),
+        (edit("operators: [softmax]", "operators: Softmax"), edit("operators: [softmax]", "operators: softmax")),
+        (edit("shape: [4096, 8192], dtype: float16", "shape: [4096, 8192], dtype: FP16"), GOOD),
+    ),
 )
 def unknown_term(s: Subject) -> Iterator[Hit]:
     kinds = s.vocabulary.ids("kinds")
     if s.entry.kind and s.entry.kind not in kinds:
-        yield s.hit(f"unknown kind `{s.entry.kind}`", "kind", hint=suggestion(s.vocabulary, "kinds", s.entry.kind, kinds))
+        hint = suggestion(s.vocabulary, "kinds", s.entry.kind, kinds)
+        fix = write(s, right, "kind") if (right := named(s.vocabulary, "kinds", s.entry.kind)) else ()
+        yield s.hit(f"unknown kind `{s.entry.kind}`", "kind", hint=hint, fix=fix)
     for field in (*_FILES, "dtypes"):
         terms = known(s.vocabulary, field)
+        written: set[str] = set()
         for path, term in s.term_list(field):
             if term in terms or (term == ANY and field in MAY_BE_ANY):
                 continue
@@ -74,8 +129,22 @@ def unknown_term(s: Subject) -> Iterator[Hit]:
                 hint = value_suggestion(s.vocabulary, "dtype", term)
             else:
                 hint = suggestion(s.vocabulary, _FILES[field], term, terms)
-            yield s.hit(f"{field}: unknown term `{term}`", *path, hint=hint)
+            yield s.hit(f"{field}: unknown term `{term}`", *path, hint=hint, fix=_right_term(s, field, path, term, written))
     yield from _inputs(s)
+
+
+def _right_term(s: Subject, field: str, path: tuple[str | int, ...], term: str, written: set[str]) -> tuple[Edit, ...]:
+    """Edits that put the term that `term` names in its place; `written` collects the terms so put into the list."""
+    vocabulary, there = s.vocabulary, [t for _, t in s.term_list(field)]
+    right = named_value(vocabulary, "dtype", term) if field == "dtypes" else named(vocabulary, _FILES[field], term)
+    if not right or right in written or (right == ANY and len(there) > 1):
+        return ()
+    if field == "targets" and vocabulary.term("targets", right).get("level") == "product":
+        return ()
+    if right in there:
+        return remove(s, *path)
+    written.add(right)
+    return write(s, right, *path)
 
 
 def _inputs(s: Subject) -> Iterator[Hit]:
@@ -86,7 +155,9 @@ def _inputs(s: Subject) -> Iterator[Hit]:
                     term, terms = getattr(tensor, name), s.vocabulary.facet_values(name)
                     if term not in (UNKNOWN, *terms):
                         hint = value_suggestion(s.vocabulary, name, term)
-                        yield s.hit(f"{name}: unknown term `{term}`", "evidence", i, "rows", j, "inputs", k, name, hint=hint)
+                        place = ("evidence", i, "rows", j, "inputs", k, name)
+                        fix = write(s, right, *place) if (right := named_value(s.vocabulary, name, term)) else ()
+                        yield s.hit(f"{name}: unknown term `{term}`", *place, hint=hint, fix=fix)
 
 
 @rule(
@@ -117,6 +188,11 @@ def product_as_target(s: Subject) -> Iterator[Hit]:
         edit("{row-fits-ub: [no]}", "{row-fits-ub: [never]}"),
         edit("{row-fits-ub: [no]}", "{row-fits-ub: []}"),
     ),
+    auto="Writes the facet or value where the word is its id or title, apart from case, blanks and hyphens.",
+    mended=(
+        (edit("{row-fits-ub: [several]}", "{Row_fits_UB: [several]}"), GOOD),
+        (edit("ub: [several]", 'ub: ["Several"]'), edit("ub: [several]", 'ub: ["several"]')),
+    ),
 )
 def unknown_condition(s: Subject) -> Iterator[Hit]:
     facets = s.vocabulary.ids("conditions")
@@ -125,15 +201,27 @@ def unknown_condition(s: Subject) -> Iterator[Hit]:
             place = (*path, "match", facet)
             if facet not in facets:
                 hint = suggestion(s.vocabulary, "conditions", facet, facets)
-                yield s.hit_key(f"unknown facet `{facet}`", *place, hint=hint)
+                right = named(s.vocabulary, "conditions", facet)
+                fix = rename(s, right, *place) if right and right not in condition.match else ()
+                yield s.hit_key(f"unknown facet `{facet}`", *place, hint=hint, fix=fix)
                 continue
             allowed = s.vocabulary.facet_values(facet)
             for value in values:
                 if value not in allowed:
                     hint = value_suggestion(s.vocabulary, facet, value)
-                    yield s.hit(f"{facet}: unknown value `{value}`", *place, hint=hint)
+                    right = named_value(s.vocabulary, facet, value)
+                    fix = write(s, right, *_where(s, value, place)) if right and right not in values else ()
+                    yield s.hit(f"{facet}: unknown value `{value}`", *place, hint=hint, fix=fix)
             if not values:
                 yield s.hit(f"{facet}: no value", *place, hint="one of " + ", ".join(allowed))
+
+
+def _where(s: Subject, value: str, place: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The path of `value` in the list at `place`, or of the list itself where it is written without brackets."""
+    listed: Any = s.front.values
+    for part in place:
+        listed = listed[part]
+    return (*place, listed.index(value)) if isinstance(listed, list) else place
 
 
 def _conditions(s: Subject) -> Iterator[tuple[tuple[str | int, ...], Condition]]:
@@ -150,13 +238,17 @@ def _conditions(s: Subject) -> Iterator[tuple[tuple[str | int, ...], Condition]]
     why="A caller's versions are compared component by component; an unknown one is never compared.",
     fix="Use a component of `book/vocabulary/toolchain.yaml`.",
     bad=(edit("toolchain: {cann:", "toolchain: {CANN-toolkit:"),),
+    auto="Writes the component where the word is its id, title or other name, apart from case, blanks and hyphens.",
+    mended=((edit("toolchain: {cann:", "toolchain: {CANN:"), GOOD),),
 )
 def unknown_component(s: Subject) -> Iterator[Hit]:
     components = s.vocabulary.ids("toolchain")
     for name in s.entry.toolchain:
         if name not in components:
             hint = suggestion(s.vocabulary, "toolchain", name, components)
-            yield s.hit_key(f"unknown component `{name}`", "toolchain", name, hint=hint)
+            right = named(s.vocabulary, "toolchain", name)
+            fix = rename(s, right, "toolchain", name) if right and right not in s.entry.toolchain else ()
+            yield s.hit_key(f"unknown component `{name}`", "toolchain", name, hint=hint, fix=fix)
 
 
 @rule(

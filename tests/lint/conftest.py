@@ -15,8 +15,8 @@ def _terms(*ids: str, **more: Term) -> dict[str, Term]:
     return {i: {"id": i, "title": i, "title_zh": i} for i in ids} | {i: {"id": i, **t} for i, t in more.items()}
 
 
-def _facet(*values: str) -> Term:
-    return {"title": "", "title_zh": "", "values": [{"id": v} for v in values]}
+def _facet(*values: str, **aliases: list[str]) -> Term:
+    return {"title": "", "title_zh": "", "values": [{"id": v, "aliases": aliases.get(v, [])} for v in values]}
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +39,7 @@ def vocabulary() -> Vocabulary:
             "bottlenecks": _terms("mte2-bound"),
             "operators": _terms("softmax"),
             "conditions": {
-                "dtype": _facet("float16", "float32"),
+                "dtype": _facet("float16", "float32", float16=["fp16", "F16"], float32=["fp32"]),
                 "layout": _facet("ND", "NZ"),
                 "row-fits-ub": _facet("no", "one", "several"),
             },

@@ -32,7 +32,7 @@ def test_json_holds_every_field_and_survives_any_encoding():
     assert json.loads(text) == [
         {
             "rule": "CB101", "severity": "error", "path": EVIL.path, "line": 1, "column": 2, "message": "x\u202ey",
-            "hint": "do\tthis",
+            "hint": "do\tthis", "fix": [],
         }
     ]  # fmt: skip
     assert json.loads(as_json([])) == []
