@@ -2,9 +2,9 @@
 
     .venv/bin/python scripts/bench/gate.py
 
-Promises: `cakebook review check` of one changed entry, whole process, at 5,000 entries at most 1.25 × the same at 50, and at most
-a whole-process lexical search plus 30 ms; verifying 5,000 new statements at most 0.1 × as many calls of `ssh-keygen`, of which
-200 are timed. Entries are shuffled copies of shipped ones, statements are signed by a key made here.
+Promises: `cakebook review check` of one changed entry, whole process, at 5,000 entries at most 1.25 × the same at 50, and at
+most a whole-process lexical search plus 30 ms; verifying 5,000 new statements at most 0.1 × as many calls of `ssh-keygen`, of
+which 200 are timed. Entries are shuffled copies of shipped ones, statements are signed by a key made here.
 """
 
 from __future__ import annotations
@@ -138,9 +138,14 @@ def check_ratios(books: dict[int, Path]) -> None:
     search = process("search", QUESTIONS[0], "--mode", "lexical", "--book", str(shipped))
     checks = [process("review", "check", "HEAD~1..HEAD", "--book", str(books[size])) for size in (SMALL, LARGE)]
     lexical, small, large = interleaved([search, *checks], 9)
-    print(f"| review check, {LARGE} entries / {SMALL} entries | {large / small:.2f} | ≤ 1.25 | {large * 1e3:.0f} | {small * 1e3:.0f} |")
-    over = (large - lexical) * 1e3
-    print(f"| review check of one statement, over a lexical search | {over:.0f} ms | ≤ 30 ms | {large * 1e3:.0f} | {lexical * 1e3:.0f} |")
+    row(f"review check, {LARGE} entries / {SMALL} entries", f"{large / small:.2f}", "≤ 1.25", large, small)
+    over = f"{(large - lexical) * 1e3:.0f} ms"
+    row("review check of one statement, over a lexical search", over, "≤ 30 ms", large, lexical)
+
+
+def row(what: str, ratio: str, promise: str, ours: float, base: float) -> None:
+    """A line of the table; seconds become milliseconds."""
+    print(f"| {what} | {ratio} | {promise} | {ours * 1e3:.0f} | {base * 1e3:.0f} |")
 
 
 def statement_ratio(book: Path, key: Key) -> None:
@@ -165,7 +170,7 @@ def statement_ratio(book: Path, key: Key) -> None:
         times.append(time.perf_counter() - start)
     shutil.rmtree(folder)
     theirs = statistics.median(times) * counting
-    print(f"| reading and verifying {counting} statements / ssh-keygen | {ours / theirs:.3f} | ≤ 0.1 | {ours * 1e3:.0f} | {theirs * 1e3:.0f} |")
+    row(f"reading and verifying {counting} statements / ssh-keygen", f"{ours / theirs:.3f}", "≤ 0.1", ours, theirs)
 
 
 def git(folder: Path, *arguments: str) -> None:
