@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cakebook.index.vectors import Near
 
 
-@dataclass
+@dataclass(slots=True)
 class Candidate:
     """An entry under consideration: its terms of the score, and what the filters say."""
 
@@ -121,11 +121,13 @@ class Ranker:
             weights["lexical"] *= self.share(max(lexical, key=lambda row: (lexical[row], -row)))
         fused = convex({**channels, **self.more}, weights | self.weights["packs"]["channels"])
         excluded = {name.casefold() for name in self.facets.exclude}
+        exact, unjudged = self.reading.exact, Scope()
         found = [
-            Candidate(row, card, Scope(), terms, len(self.reading.exact.get(row, ())), self.near.get(row))
+            Candidate(
+                row, card, unjudged, fused.get(row, {}) | self._facet_terms(card), len(exact.get(row, ())), self.near.get(row)
+            )
             for row, card in self.catalog.cards(rows).items()
-            if card["id"].casefold() not in excluded
-            for terms in [fused.get(row, {}) | self._facet_terms(card)]
+            if not excluded or card["id"].casefold() not in excluded
         ]
         self.pruned = False
         return sorted(self._judged(sorted(found, key=lambda c: c.order), prune), key=lambda c: c.order)
@@ -148,9 +150,9 @@ class Ranker:
             yield candidate
 
     def _judge(self, candidate: Candidate) -> None:
-        card = candidate.card
+        card, weights = candidate.card, self.weights
         scope = candidate.scope = self.filter.apply(card)
-        conditions = self.weights["conditions"]
+        conditions = weights["conditions"]
         if scope.met:
             candidate.add(conditions=conditions["met"])
         elif scope.not_met or scope.avoid:
