@@ -300,8 +300,8 @@ class TinyBook:
             self.trust(edition.root)
         return edition
 
-    def sync(self, *, revision: str | None = None, rebuild: bool = False) -> SyncReport:
-        return sync(self.place, self.settings, revision=revision, rebuild=rebuild)
+    def sync(self, *, revision: str | None = None, rebuild: bool = False, accept_rollback: bool = False) -> SyncReport:
+        return sync(self.place, self.settings, revision=revision, rebuild=rebuild, accept_rollback=accept_rollback)
 
     @contextlib.contextmanager
     def generation(self) -> Iterator[Generation]:

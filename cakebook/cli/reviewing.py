@@ -236,14 +236,18 @@ def review_log(
         said = opened.review_log(entry)
     if as_json:
         rows = [
-            {"path": s.path, "against": s.against, "statement": s.statement and s.statement.model_dump(mode="json")}
+            {
+                "path": s.path,
+                "against": s.against,
+                "statement": s.statement and s.statement.model_dump(mode="json", by_alias=True),
+            }
             for s in said
         ]
         write_json(rows)
         return
     for one in said:
         s = one.statement
-        what = f"{s.at} {s.decision} by {s.reviewer} of {s.digest[:19]}: {s.reason or '-'}" if s else one.path
+        what = f"{s.at} {s.decision} by {s.reviewer} of {s.digest[:19]}: {s.reason or '-'} ({one.sha})" if s else one.path
         write(what + (f"  DOES NOT COUNT: {one.against}" if one.against else ""))
     if not said:
         note("nothing was decided about it")

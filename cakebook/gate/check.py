@@ -79,7 +79,14 @@ def _kept(before: Facts | None, after: Facts, changed: Collection[str]) -> list[
     now = {*after.source.paths(LEDGER), *after.source.paths(TRUST)}
     free = {ROOT} if before.trust.anchor is None or not before.trust.anchor.admins else set()
     touched = sorted(path for path in changed if path in old and path not in free)
-    return [Refused(p, "altered" if p in now else "removed", "what is here is only ever added to") for p in touched]
+    return [
+        Refused(
+            p,
+            "altered" if p in now else "removed",
+            "nothing here is removed or changed; a branch that is behind merges the trusted one first",
+        )
+        for p in touched
+    ]
 
 
 def _statements(after: Facts, changed: Collection[str]) -> list[Refused]:

@@ -29,7 +29,7 @@ def check(settings: Settings, facts: Facts) -> None:
     now = anchor.n if anchor else 0
     if now < n:
         raise RolledBack(f"the book is at trust version {now}; version {n} was here before", hint=hint)
-    shipped = facts.founding.edition if facts.founding else 0
+    shipped = (anchor.edition or 0) if anchor else 0
     if anchor and not anchor.admins and shipped < edition:
         raise RolledBack(f"the book is at founding edition {shipped}; edition {edition} was here before", hint=hint)
     if gone := sorted(statements - _held(facts)):
@@ -41,8 +41,8 @@ def remember(settings: Settings, facts: Facts) -> None:
     if facts.trust.anchor is None:
         return
     path = _file(settings, facts)
-    edition = facts.founding.edition if facts.founding else 0
-    values = {"n": facts.trust.anchor.n, "edition": edition, "statements": sorted(_held(facts))}
+    anchor = facts.trust.anchor
+    values = {"n": anchor.n, "edition": anchor.edition or 0, "statements": sorted(_held(facts))}
     data = json.dumps(values).encode()
     with contextlib.suppress(OSError):
         if not path.exists() or path.read_bytes() != data:

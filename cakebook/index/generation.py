@@ -85,16 +85,16 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._current = str(folder / "CURRENT")
+        self._current = folder / "CURRENT"
         self._seen: tuple[tuple[int, int, int] | None, str | None] = (None, None)
 
     def current(self) -> str | None:
         """The id that `CURRENT` names, None if there is none or it is none: a crash of the system can leave zeros."""
         try:
-            status = os.stat(self._current)
+            status = self._current.stat()
             seen = status.st_ino, status.st_mtime_ns, status.st_size
             if seen != self._seen[0]:  # it is only ever replaced by another file
-                name = Path(self._current).read_text("utf-8").strip()
+                name = self._current.read_text("utf-8").strip()
                 self._seen = seen, name if _ID.fullmatch(name) else None
         except (OSError, UnicodeDecodeError):
             return None

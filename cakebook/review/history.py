@@ -12,9 +12,10 @@ from cakebook.model.review import EntryBytes, Reason, Statement
 
 @dataclass(frozen=True)
 class Said:
-    """A statement of the ledger; `against`: why it does not count, empty if it does."""
+    """A statement of the ledger. `sha`: sha256 of its file; `against`: why it does not count, empty if it does."""
 
     path: str
+    sha: str
     statement: Statement | None
     against: str = ""
 
@@ -26,9 +27,9 @@ def history(facts: Facts, entry_id: str) -> list[Said]:
     for filed in facts.statements(entry_id):
         judged = judge_statement(facts.source, filed, facts.people)
         if isinstance(judged, Reason):
-            found.append(Said(filed.path, None, judged.text))
+            found.append(Said(filed.path, filed.sha, None, judged.text))
             continue
         s = judged.statement
         why = objection(EntryBytes(s.entry, b"", "", s.kind), judged, about)
-        found.append(Said(filed.path, s, why.text if why else ""))
+        found.append(Said(filed.path, filed.sha, s, why.text if why else ""))
     return found

@@ -123,6 +123,10 @@ class Governing(Base):
             if replace_keys:
                 old = old.model_copy(update={"keys": _ended(old, old.state, n).keys})
                 honoured = {person_id: counting_statements(facts, person_id)}
+                # What takes a key's place counts for what that one counted for.
+                spaces = _union((), [space for k in old.keys for space in k.namespaces])
+                heirs = tuple(k.model_copy(update={"namespaces": _union(k.namespaces, spaces)}) for k in made.keys)
+                made = made.model_copy(update={"keys": heirs})
             made = _merged(old, made)
         self._check_kinds(made)
         return advance(self.root, self.settings, self._signer(signing_key), people={person_id: made}, honoured=honoured)
@@ -236,12 +240,13 @@ def _merged(old: Person, new: Person) -> Person:
     if old.kind != new.kind:
         raise BadArgument(f"{old.id} is {'an agent' if old.kind == 'agent' else 'a person'}", hint="choose another id")
     known = {key.public for key in old.keys}
+    had = {(role.role, role.kinds) for role in old.roles if role.until is None}
     spaces = {key.public: key.namespaces for key in new.keys}
     return old.model_copy(
         update={
             "name": new.name or old.name,
             "emails": _union(old.emails, new.emails),
-            "roles": (*old.roles, *new.roles),
+            "roles": (*old.roles, *(r for r in new.roles if (r.role, r.kinds) not in had)),
             "keys": (
                 *(k.model_copy(update={"namespaces": _union(k.namespaces, spaces.get(k.public, ()))}) for k in old.keys),
                 *(key for key in new.keys if key.public not in known),

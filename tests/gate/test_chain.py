@@ -142,6 +142,15 @@ def test_a_key_that_was_replaced_keeps_what_it_signed_and_signs_no_more(team):
     assert team.verdict(other).served
 
 
+def test_an_admins_new_key_signs_versions_too(team):
+    team.add("ada", key="ada-2", replace_keys=True)
+    with pytest.raises(NotAuthorised):
+        team.add("dan", "reviewer", by="ada")
+    team.add("dan", "reviewer", by="ada-2")
+    assert team.facts().trust.broken == "" and "dan" in team.facts().people
+    assert [role.role for role in team.facts().people["ada"].roles] == ["admin", "reviewer"]
+
+
 def test_withdrawn_entries_stay_withdrawn_whatever_is_approved_until_they_are_reinstated(team):
     base = head(team)
     team.propose("dan")

@@ -80,7 +80,7 @@ def test_one_change_and_back(tiny_book, snapshot, fresh, change, tmp_path):
         shutil.copytree(saved / part, tiny_book.root / part)
     tiny_book.pins[:] = pins
     tiny_book.trust()
-    assert tiny_book.sync().generation == first.generation
+    assert tiny_book.sync(accept_rollback=True).generation == first.generation
     assert snapshot(tiny_book) == before
 
 
@@ -95,7 +95,7 @@ def test_commits_back_and_forth(git_book, snapshot, fresh):
     git_book.git("revert", "--no-edit", "HEAD")
     for revision in ("main~1", "main", "main~2", "main~3", "main"):
         git_book.git("checkout", "-q", revision)
-        git_book.sync()
+        git_book.sync(accept_rollback=True)
         assert snapshot(git_book) == fresh(git_book)
 
 
