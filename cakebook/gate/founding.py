@@ -12,9 +12,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from cakebook.errors import BadArgument, BookFileInvalid, HasAdmins, NotShippedBook, StoreIO, Unreadable
+from cakebook.gate.ledger import statement_paths
 from cakebook.gate.trust import ROOT, SCHEMA, ShippedRoot, shipped_roots
 from cakebook.gate.verdict import FOUNDING_MEANS
-from cakebook.model.review import Anchor, Founding
+from cakebook.model.review import Anchor, Founding, Statement
 from cakebook.repo.entries import EntryFile, read_entries
 from cakebook.repo.layout import FOUNDING, GOVERNED, TRUST, BookSource, FolderSource
 from cakebook.repo.vocabulary import load_model
@@ -45,6 +46,19 @@ class Edition:
 def listed_ids(source: BookSource) -> frozenset[str]:
     """Ids on the founding list as it stands, covered or not: lint holds these entries to the full standard."""
     return frozenset(load_model(source, FOUNDING, Founding).entries) if source.paths(FOUNDING) else frozenset()
+
+
+def vouched_digests(source: BookSource) -> frozenset[str]:
+    """Digests that the founding list or an approval names, whether or not these count."""
+    digests = set(load_model(source, FOUNDING, Founding).entries.values()) if source.paths(FOUNDING) else set()
+    for path in (path for paths in statement_paths(source).values() for path in paths):
+        try:
+            statement = load_model(source, path, Statement)
+        except (BookFileInvalid, Unreadable):
+            continue
+        if statement.decision == "approve":
+            digests.add(statement.digest)
+    return frozenset(digests)
 
 
 def pending(root: Path) -> Edition:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 from cakebook.index.passages import Passage, passages
 from cakebook.index.postings import FIELDS
 from cakebook.model.entry import Condition, Entry
 from cakebook.model.evidence import EvidenceItem, Functional, Timed, Timing
-from cakebook.model.review import Verdict
+from cakebook.model.review import Policy, Verdict
 from cakebook.model.terms import Vocabulary
 from cakebook.repo.entries import EntryFile
 from cakebook.text import tokens
@@ -38,11 +40,19 @@ class Chunks:
 
 
 def chunk(
-    file: EntryFile, entry: Entry, verdict: Verdict, state: str, vocabulary: Vocabulary, *, pending: bool = False
+    file: EntryFile,
+    entry: Entry,
+    verdict: Verdict,
+    state: str,
+    vocabulary: Vocabulary,
+    policy: Policy,
+    *,
+    pending: bool = False,
 ) -> Chunks:
     """The chunks of an entry that the gate admits; `pending`: newer bytes of it wait for that."""
     sections = tuple((s.title, s.source, s.prose, " ".join(tokens.words(s.prose))) for s in file.document.sections)
     bodies = {title: source for title, source, _, _ in reversed(sections)}
+    card = {**_card(entry, verdict, bodies), "pending": pending, "stale_after": _stale_after(entry, policy)}
     conditions = [*entry.applies_when, *entry.avoid_when]
     fields = {
         "ids": [entry.id, *entry.apis, *entry.error_codes],
@@ -57,7 +67,7 @@ def chunk(
         path=file.path,
         digest=verdict.digest,
         state=state,
-        card=json.dumps({**_card(entry, verdict, bodies), "pending": pending}, ensure_ascii=False, sort_keys=True),
+        card=json.dumps(card, ensure_ascii=False, sort_keys=True),
         fields={name: " ".join(w for text in fields[name] for w in tokens.words(text)) for name in FIELDS},
         sections=sections,
         passages=passages(file, entry, vocabulary),
@@ -65,11 +75,23 @@ def chunk(
     )
 
 
+def _stale_after(entry: Entry, policy: Policy) -> str:
+    """The day from which an entry is to be looked at again: what it says itself, or as long after it was written as the policy
+    lets an entry of its kind stand, whichever comes first; empty if neither is known."""
+    days = policy.kinds[entry.kind].stale_days if entry.kind in policy.kinds else 0
+    written = entry.generated.at[:10] if entry.generated else ""
+    found = [entry.stale_after[:10]] if entry.stale_after[:4].isdigit() else []
+    with contextlib.suppress(ValueError, OverflowError):
+        if days:
+            found.append((date.fromisoformat(written) + timedelta(days=days)).isoformat())
+    return min(found, default="")
+
+
 def _card(entry: Entry, verdict: Verdict, bodies: dict[str, str]) -> dict[str, Any]:
     plain = (
         "id", "title", "title_zh", "description", "description_zh", "kind", "dsl", "targets", "toolchain", "dtypes",
         "operators", "stages", "bottlenecks", "apis", "error_codes", "requires", "related", "conflicts_with", "supersedes",
-        "variant_of", "stale_after",
+        "variant_of",
     )  # fmt: skip
     return {
         **{name: getattr(entry, name) for name in plain},

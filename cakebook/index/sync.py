@@ -330,7 +330,7 @@ def _write_one(writer: CatalogWriter, plan: _Plan, file: EntryFile, double: bool
         why = next((r for r in judged.reasons if r.code == judged.lifecycle), judged.reasons[-1])
         return withhold(why.code, why.text)
     entry = file.entry if file.entry.id else file.entry.model_copy(update={"id": file.id})
-    return writer.add(chunk(file, entry, judged, state, plan.vocabulary, pending=pending))
+    return writer.add(chunk(file, entry, judged, state, plan.vocabulary, plan.facts.policy, pending=pending))
 
 
 def _admitted_before(plan: _Plan, file: EntryFile) -> Iterator[tuple[EntryFile, Verdict]]:

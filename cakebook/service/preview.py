@@ -17,7 +17,7 @@ from cakebook.index.chunks import chunk
 from cakebook.index.generation import store_errors
 from cakebook.model.manifest import Manifest
 from cakebook.model.query import SearchRequest, SearchResult
-from cakebook.model.review import Verdict
+from cakebook.model.review import Policy, Verdict
 from cakebook.repo.entries import EntryFile, read_entry
 from cakebook.repo.layout import RESERVED, FolderSource, unreadable_name
 from cakebook.repo.vocabulary import load_vocabulary
@@ -48,7 +48,7 @@ def preview(
             assert file.entry is not None
             entry = file.entry if file.entry.id else file.entry.model_copy(update={"id": file.id})
             verdict = Verdict(id=entry.id, digest=file.digest, tier="draft", lifecycle="active", served=False)
-            writer.add(chunk(file, entry, verdict, sha256(file.data).hexdigest(), vocabulary))
+            writer.add(chunk(file, entry, verdict, sha256(file.data).hexdigest(), vocabulary, Policy()))
         writer.close()
         catalog = Catalog(Path(folder) / "catalog.sqlite")
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cakebook.errors import AlreadyExists, BadArgument, BookFileInvalid, NoSuchPath, StoreIO, Unreadable
+from cakebook.errors import AlreadyExists, BadArgument, NoSuchPath, StoreIO
 from cakebook.service.base import Base, nearest_id
 
 if TYPE_CHECKING:
@@ -74,13 +74,14 @@ class Working(Base):
         wanted = [p for found in below.values() for p in found] if paths else None
         if fix is None:
             return lint_book(source, load_vocabulary(source), listed_ids(source), wanted)
+        from cakebook.gate.founding import vouched_digests
         from cakebook.lint.fixing import fix_folder
 
         for path in paths:
             if self._passes_a_link(Path(path)):
                 raise BadArgument(f"{path}: a symbolic link; --fix changes no file behind one", hint="name the file itself")
         named = {found[0] for path, found in below.items() if found and Path(path).name == Path(found[0]).name}
-        vouched = self._vouched(source)
+        vouched = vouched_digests(source)
         return fix_folder(source, load_vocabulary(source), listed_ids(source), wanted, vouched=vouched, named=named, say=fix)
 
     def _passes_a_link(self, path: Path) -> bool:
@@ -90,23 +91,6 @@ class Working(Base):
         at = next(found)  # the one that `_entries_below` took
         links = (p for p in (at, *at.parents) if p.is_symlink() and p.resolve() != root)
         return any(p == at or p.parent.resolve().is_relative_to(root) for p in links)
-
-    def _vouched(self, source: Any) -> frozenset[str]:
-        """Digests that the founding list or an approval names; whether these count is the gate's question, not asked here."""
-        from cakebook.gate.ledger import statement_paths
-        from cakebook.model.review import Founding, Statement
-        from cakebook.repo.layout import FOUNDING
-        from cakebook.repo.vocabulary import load_model
-
-        digests = set(load_model(source, FOUNDING, Founding).entries.values()) if source.paths(FOUNDING) else set()
-        for path in (path for paths in statement_paths(source).values() for path in paths):
-            try:
-                statement = load_model(source, path, Statement)
-            except (BookFileInvalid, Unreadable):
-                continue
-            if statement.decision == "approve":
-                digests.add(statement.digest)
-        return frozenset(digests)
 
     def new(self, entry_id: str, *, title: str = "", dsl: str = "", kind: str = "", full: bool = False) -> str:
         """Write the scaffold of a new entry; returns its path relative to the book.

@@ -50,6 +50,36 @@ def test_style(folder):
     assert done.returncode == 0, done.stdout
 
 
+# Trust is decided in one place
+
+READS_TRUST = ("gate/", "repo/", "review/", "service/governing.py", "service/reviewing.py", "service/doctor.py")
+"""Where `book/ledger`, `book/trust`, `book/people`, the founding list or an entry's own `status` may be looked at."""
+BOOK_ID = ("index/place.py", "TRUST")
+"""The index reads the book's id from its root, and believes nothing for it."""
+
+
+def looked_at(path):
+    """What a module names of the files that decide trust, and of an entry's own word about itself."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "cakebook.repo.layout":
+            found |= {alias.name for alias in node.names} & {"LEDGER", "TRUST", "FOUNDING", "PEOPLE"}
+        elif isinstance(node, ast.Attribute) and node.attr == "status" and isinstance(node.value, ast.Name | ast.Attribute):
+            found |= {"status"} if getattr(node.value, "attr", getattr(node.value, "id", "")) in ("entry", "front") else set()
+        elif isinstance(node, ast.Call):
+            texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            found |= {text for text in texts if text.startswith(("book/ledger", "book/trust", "book/people", "book/founding"))}
+    return found
+
+
+def test_nothing_else_looks_at_what_decides_trust():
+    package = REPO / "cakebook"
+    modules = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    elsewhere = {name: looked_at(path) for name, path in modules.items() if not name.startswith(READS_TRUST)}
+    assert {name: names for name, names in elsewhere.items() if names} == {BOOK_ID[0]: {BOOK_ID[1]}}
+    assert looked_at(modules["gate/facts.py"]) >= {"LEDGER", "FOUNDING", "PEOPLE", "status"}, "the test sees what it looks for"
+
+
 # Light imports
 
 

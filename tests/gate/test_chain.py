@@ -1,5 +1,6 @@
 """A team's book on a real repository with real keys: what the gate lets pass, and what it refuses."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -7,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from cakebook.errors import BadArgument, GateRefuses, NotAuthorised
+from cakebook.errors import BadArgument, CakeBookError, GateRefuses, NotAuthorised
 from cakebook.gate.ledger import make_statement, statement_path, statement_yaml
 from cakebook.gate.signing import find_signer, sign
 from cakebook.gate.verdict import REVIEW
@@ -380,6 +381,49 @@ def refuse_id_of_another(team):
     team.commit("dan")
 
 
+def refuse_retired_with_an_older_version(team):
+    team.propose("dan")
+    before = team.facts().trust.anchor.n
+    with team.book.open() as book:
+        book.people_retire("ben", signing_key=str(team.keys["ada"]))
+    team.commit("ada")
+    forge(team, "ben", trust=before)
+
+
+def refuse_revoked_with_an_older_version(team):
+    team.propose("dan")
+    before = team.facts().trust.anchor.n
+    with team.book.open() as book:
+        book.people_revoke("ben", signing_key=str(team.keys["ada"]))
+    team.commit("ada")
+    forge(team, "ben", trust=before)
+
+
+def refuse_version_ahead(team):
+    team.propose("dan")
+    forge(team, "ben", trust=9)
+
+
+def refuse_people_by_hand(team):
+    path = "book/people/cora.yaml"
+    team.book.write(path, (team.root / path).read_text().replace("tiling", "all"))
+    team.commit("cora")
+
+
+def refuse_agents(team):
+    team.book.write("book/agents/bot.yaml", "id: bot\n")
+    team.commit("dan")
+
+
+def refuse_wildcard(team):
+    """A person whose name would match everybody's in a list of allowed signers."""
+    team.propose("dan")
+    team.book.write("book/people/star.yaml", (team.root / "book/people/ben.yaml").read_text().replace('id: "ben"', 'id: "*"'))
+    with contextlib.suppress(CakeBookError), team.book.open() as book:
+        book.trust_update(key=str(team.keys["ada"]))
+    forge(team, "ben", reviewer="*")
+
+
 def refuse_merge(team):
     """A merge commit whose tree is neither parent's."""
     team.book.git("checkout", "-q", "-b", "side")
@@ -436,6 +480,12 @@ REFUSED = {
     refuse_submodule: {"not-a-file"},
     refuse_case_twin: {"id-collision", "id-not-stem"},
     refuse_id_of_another: {"id-not-stem"},
+    refuse_retired_with_an_older_version: {"retired"},
+    refuse_revoked_with_an_older_version: {"revoked"},
+    refuse_version_ahead: {"trust-ahead"},
+    refuse_people_by_hand: {"uncovered"},
+    refuse_agents: {"uncovered"},
+    refuse_wildcard: {"uncovered", "unknown-reviewer"},
     refuse_merge: {"edited"},
     refuse_forged_author: {"forged-author"},
     refuse_statement_junk: {"statement-invalid", "not-a-statement"},
@@ -450,6 +500,58 @@ def test_the_gate_refuses(team, attack):
     if attack not in (refuse_surviving_lines, refuse_founding_growth, refuse_lost_withdrawal, refuse_altered_statement):
         served = {file.id for file in entry_files(team) if team.facts().trust.anchor and team.facts().judge(file).served}
         assert "new-lesson" not in served or attack in (refuse_merge, refuse_forged_author, refuse_coauthor, refuse_self)
+
+
+# A book without admins
+
+
+def test_an_edition_grows_by_one_and_has_a_reason(git_book):
+    base = git_book.git("rev-parse", "HEAD")
+    path = "entries/tiling/tiny-grid-size.md"
+    git_book.write(path, git_book.entry_text("tiny-grid-size", title="Corrected"))
+    git_book.commit()
+
+    def codes():
+        with git_book.open() as book:
+            return {refused.code for refused in book.review_check(f"{base}..HEAD").refused}
+
+    assert codes() == {"edited"}
+    git_book.found("a correction")
+    git_book.commit()
+    assert codes() == set()
+    kept = {p: (git_book.root / p).read_text() for p in ("book/founding.yaml", "book/trust/1.yaml")}
+    for old, new, code in (("edition: 2", "edition: 3", "edition"), ('reason: "a correction"', 'reason: ""', "edition")):
+        listing = kept["book/founding.yaml"].replace(old, new)
+        root = kept["book/trust/1.yaml"].replace(old, new)
+        root = root.replace(sha256(kept["book/founding.yaml"].encode()).hexdigest(), sha256(listing.encode()).hexdigest())
+        git_book.write("book/founding.yaml", listing)
+        git_book.trust(sha256(git_book.write("book/trust/1.yaml", root).read_bytes()).hexdigest())
+        git_book.commit()
+        assert code in codes()
+
+
+def test_the_addresses_that_forges_hide_people_behind_are_addresses(team):
+    """A noreply address that the people file lists is that person's; an unknown one is somebody else's."""
+    hidden = "12345+ben@users.noreply.example.org"
+    with team.book.open() as book:
+        book.people_add("ben", keys=[], emails=[hidden], signing_key=str(team.keys["ada"]))
+    team.commit("ada")
+    team.propose("dan", LESSON, f"Co-authored-by: Ben <{hidden}>")
+    with pytest.raises(GateRefuses, match="author"):
+        team.decide("approve", "new-lesson", "ben")
+    team.decide("approve", "new-lesson", "cora")
+    assert team.verdict().served
+
+
+def test_a_reviewer_of_two_kinds(team):
+    team.add("dan", "reviewer:tiling", "reviewer:memory", key="dan")
+    for kind in ("tiling", "memory"):
+        entry_id = team.propose("ada", f"entries/{kind}/some-{kind}.md", kind=kind)
+        team.decide("approve", entry_id, "dan")
+        assert team.verdict(entry_id).served
+    entry_id = team.propose("ada", "entries/pipelining/some-pipelining.md", kind="pipelining")
+    with pytest.raises(GateRefuses, match="no reviewer of kind pipelining"):
+        team.decide("approve", entry_id, "dan")
 
 
 # Wrong input

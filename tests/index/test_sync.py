@@ -695,3 +695,26 @@ def test_when_the_automatic_sync_fails_the_older_index_answers_and_says_so(tiny_
     assert ran.status == 0 and "not synced: CB-E405" in ran.err and "older than the book" in ran.err
     shutil.rmtree(tiny_book.root / ".cakebook")
     assert tiny_book.cli("search", "DataCopyPad").status == 4
+
+
+@pytest.mark.parametrize(
+    ("own", "written", "days", "expected"),
+    [
+        ("2999-12-31", "2026-11-30", 365, "2027-11-30"),
+        ("2026-12-15", "2026-11-30", 365, "2026-12-15"),
+        ("2999-12-31", "2026-11-30", 0, "2999-12-31"),
+        ("unknown", "2026-11-30", 30, "2026-12-30"),
+        ("unknown", "unknown", 30, ""),
+        ("2999-12-31T00:00:00Z", "yesterday", 30, "2999-12-31"),
+    ],
+)
+def test_an_entry_is_due_for_review_when_it_says_or_when_the_policy_says(tiny_book, own, written, days, expected):
+    path = "entries/tiling/tiny-grid-size.md"
+    text = (tiny_book.root / path).read_text("utf-8").replace("2999-12-31", own).replace('at: "2026-11-30"', f'at: "{written}"')
+    tiny_book.write(path, text)
+    tiny_book.write("book/policy.yaml", f"kinds:\n  tiling: {{stale_days: {days}}}\n")
+    tiny_book.found()
+    tiny_book.sync()
+    with tiny_book.generation() as opened:
+        (card,) = opened.catalog.cards([opened.catalog.row_of("tiny-grid-size")]).values()
+    assert card["stale_after"] == expected
