@@ -56,9 +56,10 @@ def _trust(before: Facts | None, after: Facts) -> list[Refused]:
     if before is None or before.trust.anchor is None:
         return refused
     old = before.trust.anchor
-    if before.trust.root != trust.root and (old.admins or trust.anchor.admins):
+    changed, begins = before.trust.root != trust.root, bool(trust.anchor.admins)
+    if changed and (old.admins or (begins and trust.anchor.forked_from != before.trust.root)):
         return [Refused(ROOT, "other-root", "the root of a book with admins never changes")]
-    if not old.admins and before.trust.root != trust.root and trust.anchor.edition != (old.edition or 0) + 1:
+    if changed and not begins and trust.anchor.edition != (old.edition or 0) + 1:
         refused.append(Refused(ROOT, "edition", f"edition {trust.anchor.edition} does not follow edition {old.edition}"))
     if after.founding and not after.founding.reason.strip():
         refused.append(Refused(ROOT, "edition", "a founding edition needs a reason"))

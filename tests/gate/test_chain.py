@@ -49,6 +49,22 @@ def entry_files(team):
 # What passes
 
 
+def test_a_chain_begins_where_the_book_had_no_admin(git_book, keys):
+    """The root changes once; whoever judges must believe both, as one who pinned the new one does."""
+    base = git_book.git("rev-parse", "HEAD")
+    with git_book.open() as book:
+        book.trust_init("ada", emails=["ada@example.org"], key=str(keys["ada"]), book="team")
+        git_book.commit("begin")
+        assert book.review_check(f"{base}..HEAD").refused == ()
+    other = (git_book.root / "book/trust/1.yaml").read_text().replace('forked_from: "', 'forked_from: "0')
+    git_book.write("book/trust/1.yaml", other)
+    git_book.trust(sha256(other.encode()).hexdigest())
+    git_book.write("book/trust/1.ada.sig", sign(find_signer(str(keys["ada"])), "cakebook-admin", other.encode()))
+    git_book.commit("begin otherwise")
+    with git_book.open() as book:
+        assert [refused.code for refused in book.review_check(f"{base}..HEAD").refused] == ["other-root"]
+
+
 def test_the_plain_flow(team):
     base = head(team)
     assert team.verdict("tiny-grid-size").tier == "founding"
