@@ -16,7 +16,7 @@ from cakebook.index.chunks import chunk
 from cakebook.model.manifest import Manifest
 from cakebook.model.pack import ContextRequest, Pack
 from cakebook.model.query import SearchRequest, SearchResult
-from cakebook.model.review import Verdict
+from cakebook.model.review import Policy, Verdict
 from cakebook.model.terms import Vocabulary
 from cakebook.repo.entries import read_entry
 from cakebook.repo.layout import FolderSource
@@ -126,11 +126,8 @@ def library(vocabulary: Vocabulary, tmp_path_factory: pytest.TempPathFactory) ->
             file = read_entry(name, data)
             assert file.entry is not None, file.problems
             tier: Any = (tiers or {}).get(file.id, "founding")
-            writer.add(
-                chunk(
-                    file, file.entry, Verdict(file.id, file.digest, tier, "active", True), sha256(data).hexdigest(), vocabulary
-                )
-            )
+            verdict = Verdict(file.id, file.digest, tier, "active", True)
+            writer.add(chunk(file, file.entry, verdict, sha256(data).hexdigest(), vocabulary, Policy()))
         writer.close()
         opened.append(Catalog(path))
         generation = sha256(repr((entries, tiers)).encode()).hexdigest()[:16]
