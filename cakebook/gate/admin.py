@@ -10,15 +10,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cakebook.errors import AlreadyExists, AnchorInvalid, BadArgument, CannotSign, NotAuthorised, StoreIO
+from cakebook.errors import AlreadyExists, AnchorInvalid, BadArgument, CannotSign, NotAuthorised
 from cakebook.gate.facts import Facts, gather
-from cakebook.gate.founding import anchor_yaml, covered_files, write_file
+from cakebook.gate.founding import anchor_yaml, covered_files, write_files
 from cakebook.gate.pins import pin
 from cakebook.gate.signing import Signer, SigningFailed, public_key, sign
 from cakebook.gate.trust import ADMIN, ROOT, shipped_roots, signature_path, signers, version_path
-from cakebook.gate.verdict import REVIEW, objection
+from cakebook.gate.verdict import REVIEW
 from cakebook.model.entry import is_id
-from cakebook.model.review import Anchor, EntryBytes, Key, Person, Role, Signed
+from cakebook.model.review import Anchor, Key, Person, Role
 from cakebook.repo.layout import PEOPLE, FolderSource
 from cakebook.repo.people import person_path, read_people
 from cakebook.settings import Settings
@@ -61,8 +61,8 @@ def begin(root: Path, settings: Settings, person: Person, signer: Signer, name: 
     data = anchor_yaml(
         book, anchor.edition, files, forked_from=facts.trust.root, admins=admins_of({person.id: person}),
     )  # fmt: skip
-    signature = _sign(signer, data)
-    _write(root, {person_path(person.id): person_yaml(person), signature_path(1, person.id): signature, ROOT: data})
+    signature = signature_of(signer, ADMIN, data)
+    write_files(root, {person_path(person.id): person_yaml(person), signature_path(1, person.id): signature, ROOT: data})
     digest = sha256(data).hexdigest()
     pin(settings, digest, book)
     return Version(1, book, digest, (person.id,), 0, tuple(sorted(files)), 0)
@@ -101,7 +101,7 @@ def advance(
         raise BadArgument(f"{len(admins)} admins would be left, and {max(1, wanted)} must sign", hint="add an admin first")
     written = {person_path(p): person_yaml(person) for p, person in (people or {}).items()}
     files = covered_files(source) | {path: sha256(data).hexdigest() for path, data in written.items()}
-    new = [f.sha for i in facts.statement_paths for f in facts.statements(i) if f.sha not in facts.trust.recorded]
+    new = facts.held - facts.trust.recorded
     kept = {**old.honoured, **(honoured or {})}
     data = anchor_yaml(
         old.book, old.edition, files, n=old.n + 1, previous=facts.trust.head, admins=admins, admin_approvals=wanted,
@@ -116,7 +116,7 @@ def advance(
     changed = tuple(sorted(p for p in {**files, **old.files} if files.get(p) != old.files.get(p)))
     if waits is None and not changed and not new and kept == dict(old.honoured) and wanted == old.admin_approvals:
         return Version(old.n, old.book, facts.trust.head, (), 0, (), 0, empty=True)
-    _write(root, {**written, signature_path(old.n + 1, who): _sign(signer, data), path: data})
+    write_files(root, {**written, signature_path(old.n + 1, who): signature_of(signer, ADMIN, data), path: data})
     got = signers(source, old.n + 1, data, old.admins)
     missing = max(0, max(1, old.admin_approvals) - len(got))
     return Version(old.n + 1, old.book, sha256(data).hexdigest(), tuple(got), missing, changed, len(new))
@@ -198,12 +198,7 @@ def admins_of(people: Mapping[str, Person]) -> dict[str, list[str]]:
 def counting_statements(facts: Facts, person_id: str) -> list[str]:
     """sha256 of a person's statements that count today: what is honoured when they leave."""
     every = (signed for entry_id in facts.statement_paths for signed in facts.about(entry_id).statements)
-    return sorted(s.sha for s in every if s.statement.reviewer == person_id and _counts(s, facts))
-
-
-def _counts(signed: Signed, facts: Facts) -> bool:
-    s = signed.statement
-    return objection(EntryBytes(s.entry, b"", "", s.kind), signed, facts.about(s.entry)) is None
+    return sorted(s.sha for s in every if s.statement.reviewer == person_id and facts.objection(s) is None)
 
 
 def person_yaml(person: Person) -> bytes:
@@ -217,18 +212,13 @@ def _people(source: FolderSource) -> dict[str, Person]:
     return read_people(source, [p for p in source.paths(PEOPLE) if p.endswith(".yaml")])
 
 
-def _sign(signer: Signer, data: bytes) -> bytes:
+def signature_of(signer: Signer, namespace: str, data: bytes) -> bytes:
+    """A signature under `data`.
+
+    Raises:
+        CannotSign: the key cannot be used.
+    """
     try:
-        return sign(signer, ADMIN, data)
+        return sign(signer, namespace, data)
     except SigningFailed as error:
         raise CannotSign(str(error), hint=error.hint) from None
-
-
-def _write(root: Path, files: Mapping[str, bytes]) -> None:
-    """Write files in order; the one that makes the others count comes last."""
-    try:
-        for path, data in files.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            write_file(root / path, data)
-    except OSError as error:
-        raise StoreIO(f"{error.filename}: {error.strerror}", hint="free some space or mend the permissions") from None

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from cakebook.gate.facts import Facts
 from cakebook.gate.ledger import judge_statement, read_statement
 from cakebook.gate.trust import ROOT
-from cakebook.gate.verdict import objection
-from cakebook.model.review import EntryBytes, Reason, Verdict
+from cakebook.model.review import Reason, Verdict
 from cakebook.repo.entries import read_entry
 from cakebook.repo.layout import LEDGER, TRUST, entry_paths
 
@@ -103,7 +102,7 @@ def _statements(after: Facts, changed: Collection[str]) -> list[Refused]:
         judged = judge_statement(after.source, read_statement(after.source, path, there), after.people)
         if isinstance(judged, Reason):
             refused.append(Refused(path, judged.code, judged.text))
-        elif reason := objection(EntryBytes(judged.statement.entry, b"", "", judged.statement.kind), judged, after.about("")):
+        elif reason := after.objection(judged):
             refused.append(Refused(path, reason.code, reason.text))
     return refused
 

@@ -4,13 +4,13 @@ the policy."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 
 from cakebook.gate.ledger import Filed, judge_statement, read_statement, statement_paths
 from cakebook.gate.trust import Trust, read_trust
-from cakebook.gate.verdict import verdict
+from cakebook.gate.verdict import objection, verdict
 from cakebook.model.entry import is_id
 from cakebook.model.query import TIERS
 from cakebook.model.review import EntryBytes, Founding, Person, Policy, Reason, Signed, TrustFacts, Verdict
@@ -78,10 +78,17 @@ class Facts:
     @cached_property
     def lost(self) -> tuple[str, ...]:
         """sha256 of statements that the chain lists and the ledger does not hold."""
-        if not self.trust.recorded:
-            return ()
-        held = {filed.sha for entry_id in self.statement_paths for filed in self.statements(entry_id)}
-        return tuple(sorted(self.trust.recorded - held))
+        return tuple(sorted(self.trust.recorded - self.held)) if self.trust.recorded else ()
+
+    @cached_property
+    def held(self) -> frozenset[str]:
+        """sha256 of every statement in the ledger."""
+        return frozenset(filed.sha for entry_id in self.statement_paths for filed in self.statements(entry_id))
+
+    def objection(self, signed: Signed) -> Reason | None:
+        """Why a statement does not count for any bytes of the entry that it names, None if it does; see `verdict.objection`."""
+        s = signed.statement
+        return objection(EntryBytes(s.entry, b"", "", s.kind), signed, self.about(""))
 
     def _about(self, entry_id: str) -> frozenset[str]:
         """Paths of the ledger's files about an entry; what cannot be an id has none."""
@@ -118,8 +125,7 @@ def gather(source: BookSource, pinned: frozenset[str]) -> Facts:
     if FOUNDING not in trust.anchor.files and FOUNDING not in present:  # a team's own book has none
         return Facts(source, trust, policy, None, uncovered, people)
     reason = f"{FOUNDING} is not the file that the trust anchor covers: restore it, or run `cakebook founding update`"
-    unlisted = Trust(trust.anchor, trust.root, reason, trust.broken, trust.recorded, trust.head)
-    return Facts(source, unlisted, policy, None, uncovered, people)
+    return Facts(source, replace(trust, reason=reason), policy, None, uncovered, people)
 
 
 def _policy(source: BookSource, covered: bool) -> Policy:

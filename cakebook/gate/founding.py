@@ -231,3 +231,17 @@ def write_file(path: Path, data: bytes) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     temporary.replace(path)
+
+
+def write_files(root: Path, files: Mapping[str, bytes]) -> None:
+    """Write files of the book at `root` in order, each in one step; the one that makes the others count comes last.
+
+    Raises:
+        StoreIO: writing failed.
+    """
+    try:
+        for path, data in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            write_file(root / path, data)
+    except OSError as error:
+        raise StoreIO(f"{error.filename}: {error.strerror}", hint="free some space or mend the permissions") from None

@@ -32,7 +32,7 @@ def check(settings: Settings, facts: Facts) -> None:
     shipped = (anchor.edition or 0) if anchor else 0
     if anchor and not anchor.admins and shipped < edition:
         raise RolledBack(f"the book is at founding edition {shipped}; edition {edition} was here before", hint=hint)
-    if gone := sorted(statements - _held(facts)):
+    if gone := sorted(statements - facts.held):
         raise RolledBack(f"{len(gone)} statements that were here before are gone, {gone[0][:12]} first", hint=hint)
 
 
@@ -42,16 +42,12 @@ def remember(settings: Settings, facts: Facts) -> None:
         return
     path = _file(settings, facts)
     anchor = facts.trust.anchor
-    values = {"n": anchor.n, "edition": anchor.edition or 0, "statements": sorted(_held(facts))}
+    values = {"n": anchor.n, "edition": anchor.edition or 0, "statements": sorted(facts.held)}
     data = json.dumps(values).encode()
     with contextlib.suppress(OSError):
         if not path.exists() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_file(path, data)
-
-
-def _held(facts: Facts) -> set[str]:
-    return {filed.sha for entry_id in facts.statement_paths for filed in facts.statements(entry_id)}
 
 
 def _file(settings: Settings, facts: Facts) -> Path:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cakebook.errors import BadArgument, CannotSign, GateRefuses, NoSuchEntry, NotAuthorised, StoreIO
-from cakebook.gate.admin import administered
+from cakebook.errors import BadArgument, GateRefuses, NoSuchEntry, NotAuthorised
+from cakebook.gate.admin import administered, signature_of
 from cakebook.gate.facts import Facts
-from cakebook.gate.founding import write_file
+from cakebook.gate.founding import write_files
 from cakebook.gate.ledger import make_statement, statement_path, statement_yaml
-from cakebook.gate.signing import Signer, SigningFailed, public_key, sign
+from cakebook.gate.signing import Signer, public_key
 from cakebook.gate.verdict import REVIEW, objection, person_of
 from cakebook.model.review import Basis, Decision, EntryBytes, Key, Person, Signed, Statement
 from cakebook.repo.entries import EntryFile
@@ -80,7 +80,7 @@ def decide(
         if why is not None:
             raise GateRefuses(f"{file.id}: {why.text}", hint="somebody else has to decide this", refused=[why.code])
         made.append((file, statement, data))
-    signed = [(file, statement, data, _sign(signer, data)) for file, statement, data in made]
+    signed = [(file, statement, data, signature_of(signer, REVIEW, data)) for file, statement, data in made]
     return [_file(root, *each) for each in signed]
 
 
@@ -135,19 +135,8 @@ def _check_arguments(
         raise BadArgument("--successor belongs to supersede", hint="leave it out")
 
 
-def _sign(signer: Signer, data: bytes) -> bytes:
-    try:
-        return sign(signer, REVIEW, data)
-    except SigningFailed as error:
-        raise CannotSign(str(error), hint=error.hint) from None
-
-
 def _file(root: Path, file: EntryFile, statement: Statement, data: bytes, signature: bytes) -> Decided:
     path = statement_path(statement, data)
-    try:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        write_file(root / f"{path}.sig", signature)  # first: a statement without signature would count against its signer
-        write_file(root / path, data)
-    except OSError as error:
-        raise StoreIO(f"{error.filename}: {error.strerror}", hint="free some space or mend the permissions") from None
+    # The signature first: a statement without one would count against its signer.
+    write_files(root, {f"{path}.sig": signature, path: data})
     return Decided(file.id, statement.decision, statement.reviewer, path, file.digest)

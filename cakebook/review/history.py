@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from cakebook.gate.facts import Facts
 from cakebook.gate.ledger import judge_statement
-from cakebook.gate.verdict import objection
-from cakebook.model.review import EntryBytes, Reason, Statement
+from cakebook.model.review import Reason, Statement
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,12 @@ class Said:
 def history(facts: Facts, entry_id: str) -> list[Said]:
     """The statements about an entry, oldest first by their names."""
     found = []
-    about = facts.about(entry_id)
     for filed in facts.statements(entry_id):
         judged = judge_statement(facts.source, filed, facts.people)
         if isinstance(judged, Reason):
             found.append(Said(filed.path, filed.sha, None, judged.text))
             continue
         s = judged.statement
-        why = objection(EntryBytes(s.entry, b"", "", s.kind), judged, about)
+        why = facts.objection(judged)
         found.append(Said(filed.path, filed.sha, s, why.text if why else ""))
     return found
