@@ -19,6 +19,7 @@ from cakebook.index.sync import sync
 
 LESSON = "entries/tiling/new-lesson.md"
 REVIEWERS = ("ben", "cora", "ada")
+LIFECYCLE = ("withdraw", "supersede", "deprecate", "reinstate")
 
 
 @dataclass
@@ -36,9 +37,9 @@ class Model:
     def admits(self, data: bytes) -> bool:
         words = ("approve", "request-changes", "decline")
         last = {who: decision for who, decision, about in self.said if about == data and decision in words}
-        lifecycle = [decision for _, decision, _ in self.said if decision in ("withdraw", "deprecate", "reinstate")]
-        withdrawn = bool(lifecycle) and lifecycle[-1] == "withdraw"
-        return set(last.values()) == {"approve"} and not withdrawn
+        lifecycle = [decision for _, decision, _ in self.said if decision in LIFECYCLE]
+        ended = bool(lifecycle) and lifecycle[-1] in ("withdraw", "supersede")
+        return set(last.values()) == {"approve"} and not ended
 
     @property
     def served(self) -> bytes | None:
@@ -52,8 +53,9 @@ def machine(make_team, tmp_path_factory):
         def start(self, author):
             self.team = make_team()
             self.model = Model()
-            self.number = 0
+            self.number = self.rebased = 0
             self.path = LESSON
+            self.key = {who: who for who in REVIEWERS}
             self.write(author)
 
         def write(self, author):
@@ -82,26 +84,43 @@ def machine(make_team, tmp_path_factory):
         def end(self, who, decision):
             self.decide(who, decision)
 
-        @precondition(lambda self: any(decision == "withdraw" for _, decision, _ in self.model.said))
+        @precondition(lambda self: self.model.served)
+        @rule(who=st.sampled_from(REVIEWERS))
+        def supersede(self, who):
+            self.decide(who, "supersede", successor="tiny-rows-per-tile")
+
+        @precondition(lambda self: any(decision in ("withdraw", "supersede") for _, decision, _ in self.model.said))
         @rule(who=st.sampled_from(REVIEWERS))
         def reinstate(self, who):
             self.decide(who, "reinstate")
 
-        def decide(self, who, decision):
+        def decide(self, who, decision, **more):
             if self.model.may(who, decision):
-                self.team.decide(decision, "new-lesson", who)
+                self.team.decide(decision, "new-lesson", self.key[who], **more)
                 self.model.said.append((who, decision, self.model.history[-1]))
                 self.look()
             else:
                 with pytest.raises(GateRefuses):
-                    self.team.decide(decision, "new-lesson", who)
+                    self.team.decide(decision, "new-lesson", self.key[who], **more)
+
+        @precondition(lambda self: any(key == who and who not in self.model.gone for who, key in self.key.items()))
+        @rule(data=st.data())
+        def rotate(self, data):
+            """An admin gives a reviewer a new key in place of the old one: what the old one signed keeps counting."""
+            old = [who for who, key in self.key.items() if key == who and who not in self.model.gone]
+            who = data.draw(st.sampled_from(old))
+            self.team.add(who, by=self.key["ada"], key=f"{who}-2", replace_keys=True)
+            self.key[who] = f"{who}-2"
+            with pytest.raises(GateRefuses, match="ended"):
+                self.team.decide("request-changes", "new-lesson", who)
+            self.look()
 
         @precondition(lambda self: self.model.said)
         @rule(who=st.sampled_from(["ben", "cora"]), how=st.sampled_from(["retire", "revoke"]))
         def leave(self, who, how):
             with self.team.book.open() as book:
                 leave = book.people_retire if how == "retire" else book.people_revoke
-                leave(who, signing_key=str(self.team.keys["ada"]))
+                leave(who, signing_key=str(self.team.keys[self.key["ada"]]))
             self.team.commit("ada", how)
             self.model.gone.add(who)
             if how == "revoke":
@@ -126,6 +145,17 @@ def machine(make_team, tmp_path_factory):
             self.team.book.git("reset", "-q", "--soft", base)
             self.team.commit("dan", "squashed", *trailers)
             self.model.history = self.model.history[-1:]
+            self.look()
+
+        @rule()
+        def rebase(self):
+            """Everything since the start is replayed on a commit that has nothing to do with it: only the bytes stay."""
+            base = self.team.book.git("rev-list", "--max-parents=0", "HEAD").splitlines()[0]
+            self.team.book.git("checkout", "-q", "--detach", base)
+            self.rebased += 1
+            self.team.book.write(f"notes/{self.rebased}.txt", "unrelated\n")
+            onto = self.team.commit("ada", "unrelated")
+            self.team.book.git("rebase", "-q", "--onto", onto, base, "main")
             self.look()
 
         def look(self):
