@@ -7,7 +7,7 @@ import pytest
 
 from cakebook.cli import app
 from cakebook.cli.output import run
-from cakebook.errors import AlreadyExists, BadArgument, NotABook
+from cakebook.errors import AlreadyExists, BadArgument, GateRefuses, NotABook
 from cakebook.repo.git import Repository
 from cakebook.review.hook import PROPOSALS, install, receive
 
@@ -136,3 +136,22 @@ def test_where_it_cannot_be_installed(team, bare, tmp_path):
     assert (bare / "hooks" / "pre-receive").read_text().endswith("exit 0\n")
     assert run(app, ["review", "install-hook", str(tmp_path), "--book", str(team.root)]) == 4
     assert Repository.bare(bare) is not None and Repository.bare(team.root) is None
+
+
+@needs_installation
+def test_a_contributor_who_cannot_push_is_pulled_from_their_fork(team, bare, tmp_path):
+    fork = tmp_path / "fork.git"
+    subprocess.run(["git", "clone", "-q", "--bare", bare, fork], check=True)
+    team.propose("cora")
+    team.book.git("push", "-q", str(fork), "HEAD:refs/heads/proposal/new-lesson")
+    team.book.git("reset", "-q", "--hard", "HEAD~1")
+    team.book.git("fetch", "-q", str(fork), "proposal/new-lesson:proposal/new-lesson")
+    with pytest.raises(GateRefuses, match="author"):
+        team.decide("approve", "new-lesson", "cora")
+    team.decide("approve", "new-lesson", "ben")
+    with team.book.open() as book:
+        merged = book.review_merge("new-lesson")
+    assert merged.branch == "refs/heads/proposal/new-lesson"
+    status, said = push(team, "main")
+    assert not status, said
+    assert team.book.git("log", "-1", "--format=%ae", "origin/main", "--", LESSON) == "cora@example.org"
