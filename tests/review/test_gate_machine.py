@@ -103,12 +103,16 @@ def machine(make_team, tmp_path_factory):
                 with pytest.raises(GateRefuses):
                     self.team.decide(decision, "new-lesson", self.key[who], **more)
 
-        @precondition(lambda self: any(key == who and who not in self.model.gone for who, key in self.key.items()))
+        @property
+        def unrotated(self):
+            """Who still is here with the first key."""
+            return [who for who, key in self.key.items() if key == who and who not in self.model.gone]
+
+        @precondition(lambda self: self.unrotated)
         @rule(data=st.data())
         def rotate(self, data):
             """An admin gives a reviewer a new key in place of the old one: what the old one signed keeps counting."""
-            old = [who for who, key in self.key.items() if key == who and who not in self.model.gone]
-            who = data.draw(st.sampled_from(old))
+            who = data.draw(st.sampled_from(self.unrotated))
             self.team.add(who, by=self.key["ada"], key=f"{who}-2", replace_keys=True)
             self.key[who] = f"{who}-2"
             with pytest.raises(GateRefuses, match="ended"):
@@ -137,12 +141,16 @@ def machine(make_team, tmp_path_factory):
             self.model.authors.add("ada")  # whoever moves a file touches it, as far as history tells
             self.look()
 
+        @property
+        def base(self):
+            """The first commit of all."""
+            return self.team.book.git("rev-list", "--max-parents=0", "HEAD").splitlines()[0]
+
         @rule()
         def squash(self):
             """Everything since the people were added becomes one commit, with the authors in its trailers."""
-            base = self.team.book.git("rev-list", "--max-parents=0", "HEAD").splitlines()[0]
             trailers = [f"Co-authored-by: X <{who}@example.org>" for who in sorted(self.model.authors)]
-            self.team.book.git("reset", "-q", "--soft", base)
+            self.team.book.git("reset", "-q", "--soft", self.base)
             self.team.commit("dan", "squashed", *trailers)
             self.model.history = self.model.history[-1:]
             self.look()
@@ -150,12 +158,11 @@ def machine(make_team, tmp_path_factory):
         @rule()
         def rebase(self):
             """Everything since the start is replayed on a commit that has nothing to do with it: only the bytes stay."""
-            base = self.team.book.git("rev-list", "--max-parents=0", "HEAD").splitlines()[0]
-            self.team.book.git("checkout", "-q", "--detach", base)
+            self.team.book.git("checkout", "-q", "--detach", self.base)
             self.rebased += 1
             self.team.book.write(f"notes/{self.rebased}.txt", "unrelated\n")
             onto = self.team.commit("ada", "unrelated")
-            self.team.book.git("rebase", "-q", "--onto", onto, base, "main")
+            self.team.book.git("rebase", "-q", "--onto", onto, self.base, "main")
             self.look()
 
         def look(self):
